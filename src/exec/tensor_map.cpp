@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
@@ -112,17 +113,16 @@ Result<void> check_tensor(const TensorMap& m) {
   return {};
 }
 
-/// @param inner  elements of a row, which `name` counts
+/// @param inner  elements of a row, which `name` counts; of interleaved layouts nothing but this limit counts elements
 Result<void> check_inner(const TensorMap& m, const char* name, std::uint32_t inner) {
   if (m.interleave == Interleave::bytes32 && m.swizzle != Swizzle::bytes32)
     return Error::invalid("interleave of 32 bytes needs a swizzle of 32 bytes; swizzle is {}",
                           static_cast<unsigned>(m.swizzle));
-  if (m.interleave != Interleave::none) return {};
   const std::uint32_t bytes = inner * element_bytes(m.element);
   if (bytes % 16 != 0)
     return Error::invalid("{} of {} elements takes {} bytes; they must be a multiple of 16", name, inner,
                           bytes);
-  const std::uint32_t most = swizzle_bytes(m.swizzle);
+  const std::uint32_t most = m.interleave == Interleave::none ? swizzle_bytes(m.swizzle) : 0;
   if (most != 0 && bytes > most)
     return Error::invalid("{} of {} elements takes {} bytes; the swizzle allows {}", name, inner, bytes,
                           most);
@@ -140,13 +140,12 @@ Result<void> check_tile(const TensorMap& m) {
 }
 
 Result<void> check_im2col(const TensorMap& m) {
-  const unsigned spatial = m.rank - 2;
+  const unsigned spatial = spatial_dimensions(m);
   const int most = spatial == 1 ? 32767 : spatial == 2 ? 127 : 15;
   for (unsigned i = 0; i < spatial; ++i) {
     TRY(in_range("pixelBoxLowerCorner", i, m.lower[i], -most - 1, most));
     TRY(in_range("pixelBoxUpperCorner", i, m.upper[i], -most - 1, most));
-    const std::int64_t extent = static_cast<std::int64_t>(m.size[i + 1]) + m.upper[i] - m.lower[i];
-    if (extent < 1)
+    if (last_base(m, i) < m.lower[i])
       return Error::invalid(
           "the bounding box from pixelBoxLowerCorner[{0}] to pixelBoxUpperCorner[{0}] is empty", i);
   }
@@ -216,8 +215,9 @@ Result<TensorMap> decode_tensor_map(const std::byte* bytes) {
   map.promotion = static_cast<TensorMap::Promotion>(e.promotion);
   map.fill = static_cast<TensorMap::Fill>(e.fill);
   TRY(check(map));
-  map.stride[0] = element_bytes(map.element);
-  if (map.interleave == Interleave::none) map.step[0] = 1;  // cuda.h: ignored
+  const bool sliced = map.interleave != Interleave::none;
+  map.stride[0] = sliced ? slice_bytes(map.interleave) : element_bytes(map.element);
+  if (!sliced) map.step[0] = 1;  // cuda.h: ignored
   return map;
 }
 
@@ -273,13 +273,13 @@ void replace(std::byte* bytes, TensorMapField field, std::uint32_t dimension, st
   std::memcpy(bytes + place.offset, &stored, place.bytes);  // little-endian, as the fields are
 }
 
-bool converts(Element element) { return element >= Element::f32_ftz && element <= Element::tf32_ftz; }
+bool converts(Element element) { return element == Element::tf32 || element == Element::tf32_ftz; }
 
 std::uint32_t converted(std::uint32_t bits, Element element) {
-  const bool flushes = element == Element::f32_ftz || element == Element::tf32_ftz;
-  if (flushes && (bits & 0x7f80'0000) == 0) return bits & 0x8000'0000;
-  if (element != Element::tf32 && element != Element::tf32_ftz) return bits;
-  return numerics::to_tf32(std::bit_cast<float>(bits), numerics::Rounding::rn);
+  constexpr std::uint32_t kNan = 0x7fff'e000;  // cvt's has all bits set
+  if (!converts(element)) return bits;
+  const auto value = std::bit_cast<float>(bits);
+  return std::isnan(value) ? kNan : numerics::to_tf32(value, numerics::Rounding::rn);
 }
 
 }  // namespace raddle::exec

@@ -16,8 +16,8 @@ inline constexpr unsigned kMaxTensorRank = 5;
 inline constexpr std::uint64_t kTensorMapBytes = 128;
 inline constexpr std::uint64_t kTensorMapAlignment = 64;
 
-/// A tensor map, decoded. Arrays of five are in PTX's order, dimension 0 innermost (C, W, H, D, N), and hold
-/// `rank` entries; arrays of three are W, H, D. Enumerators have the values of cuda.h; a field may hold any
+/// A tensor map, decoded. Arrays of five are in PTX's order, dimension 0 innermost (C, W, H, D, N, of interleaved
+/// layouts W, H, D, slices of C, N), and hold `rank` entries; arrays of three are W, H, D. Enumerators have the values of cuda.h; a field may hold any
 /// value until check() has accepted it.
 struct TensorMap {
   enum class Mode : std::uint8_t { tile, im2col };
@@ -46,7 +46,7 @@ struct TensorMap {
   std::uint32_t rank = 1;
   std::uint64_t address = 0;
   std::array<std::uint64_t, kMaxTensorRank> size{};    ///< elements; 1 to 2^32
-  std::array<std::uint64_t, kMaxTensorRank> stride{};  ///< bytes; [0] is the element's size
+  std::array<std::uint64_t, kMaxTensorRank> stride{};  ///< bytes; [0] is the element's or the slice's size
   std::array<std::uint32_t, kMaxTensorRank> box{};     ///< tile: extent before division by `step`; 1 to 256
   std::array<std::uint32_t, kMaxTensorRank> step{};    ///< traversal (element) stride; 1 to 8
   std::array<std::int32_t, 3> lower{}, upper{};        ///< im2col: corners of the box of filter bases
@@ -64,6 +64,18 @@ constexpr std::uint32_t element_bytes(TensorMap::Element element) {
   constexpr std::uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
   return bytes[static_cast<unsigned>(element)];
 }
+/// The dimension that W is.
+constexpr unsigned first_spatial(const TensorMap& map) {
+  return map.interleave == TensorMap::Interleave::none ? 1 : 0;
+}
+/// How many dimensions are W, H and D.
+constexpr unsigned spatial_dimensions(const TensorMap& map) { return map.rank - 2; }
+/// im2col: W, H or D of the last filter base; the first is `lower`.
+constexpr std::int64_t last_base(const TensorMap& map, unsigned i) {
+  return static_cast<std::int64_t>(map.size[first_spatial(map) + i]) - 1 + map.upper[i];
+}
+/// Of interleaved layouts: the dimension of slices, of which a copy moves one.
+constexpr unsigned slice_dimension(const TensorMap& map) { return map.rank - 2; }
 constexpr bool is_floating(TensorMap::Element element) {
   return element >= TensorMap::Element::f16 && element <= TensorMap::Element::tf32_ftz;
 }
@@ -88,8 +100,7 @@ constexpr std::uint16_t fill_word(const TensorMap& map) {
   return map.fill == TensorMap::Fill::nan ? numerics::kOutOfBoundsNan : 0;
 }
 
-/// What a load makes of an element's bits: tf32 is rounded, the types with flushing lose their subnormals;
-/// any other is copied. Stores copy.
+/// What a load makes of an element's bits: tf32 is rounded, any other copied. Stores copy.
 bool converts(TensorMap::Element element);
 std::uint32_t converted(std::uint32_t bits, TensorMap::Element element);
 

@@ -73,12 +73,7 @@ def changes(block, was, memory):
 
 def memory_bytes_of(m):
     """From the first to the last byte of the tensor."""
-    last = [size - 1 for size in m.sizes]
-    unit = m.element_bytes
-    if m.interleave:
-        unit = m.slice_bytes
-        last[0] = (m.sizes[0] * m.element_bytes + unit - 1) // unit - 1
-    return oracle.address_of(m, last) + unit
+    return oracle.address_of(m, [size - 1 for size in m.sizes]) + (m.slice_bytes or m.element_bytes)
 
 
 def random_map(rng, op):
@@ -91,42 +86,34 @@ def random_map(rng, op):
     size = oracle.BYTES[element]
     fill = rng.randint(0, 1) if element >= oracle.F16 else 0
     unit = (size, 16, 32)[interleave]
-    row_bytes = (SHARED // 16, 32, 64, 128)[swizzle] if not interleave else 4 * unit
+    row_bytes = (SHARED // 16, 32, 64, 128)[swizzle]
     steps = [rng.choice((1, 1, 1, 2, 3, rng.randint(1, 8))) for _ in range(rank)]
     extents = [rng.randint(1, 9) for _ in range(rank)]  # of the tensor
-    per_slice = unit // size
-    if interleave:
-        extents[0] = rng.randint(1, 4 * per_slice)
-    else:
+    if not interleave:
         extents[0] = rng.randint(1, 2 * row_bytes // size)
     alignment = 32 if interleave == 2 else 16
-    inner = unit if interleave else extents[0] * size
+    inner = extents[0] * unit
     strides = [0] * rank
     for d in range(1, rank):
         gap = rng.choice((0, 0, 1, 3)) * alignment
         strides[d] = (inner + alignment - 1) // alignment * alignment + gap
         inner = strides[d] * extents[d]
-        if interleave and d == rank - 2:
-            inner *= (extents[0] + per_slice - 1) // per_slice
     if op == "load" and rank > 1 and rng.random() < .1:
         strides[rng.randrange(1, rank)] = 0  # rows that repeat
     m = oracle.Map(sizes=extents, strides=strides, box=[1] * rank, steps=steps, element=element, interleave=interleave,
                    swizzle=swizzle, fill=fill)
     if im2col:
         m.box = None
-        m.channels = rng.randint(1, 4) if interleave else rng.randint(1, min(row_bytes, 256 * size) // 16) * 16 // size
-        width = max(m.channels * unit, 16) if interleave else max(m.channels * size, (0, 32, 64, 128)[swizzle])
+        m.channels = rng.randint(1, min(row_bytes, 256 * size) // 16) * 16 // size
+        width = unit if interleave else max(m.channels * size, (0, 32, 64, 128)[swizzle])
         m.pixels = rng.randint(1, min(1024, SHARED // width))
         m.lower, m.upper = [], []
         for s in range(rank - 2):
             low, high = rng.randint(-3, 3), rng.randint(-3, 3)
             m.lower.append(low)
-            m.upper.append(max(high, low - (extents[1 + s] - 1)))
+            m.upper.append(max(high, low - (extents[oracle.first_spatial(m) + s] - 1)))
         return m
-    if interleave:
-        m.box[0] = rng.randint(1, 4)
-    else:
-        m.box[0] = rng.randint(1, min(256 * size, row_bytes) // 16) * 16 // size
+    m.box[0] = rng.randint(1, min(256 * size, row_bytes) // 16) * 16 // size
     room = SHARED // (m.box[0] * unit if interleave else max(m.box[0] * size, (0, 32, 64, 128)[swizzle]))
     for d in rng.sample(range(1, rank), rank - 1):
         count = rng.randint(1, max(1, min(room, 12)))
@@ -135,20 +122,30 @@ def random_map(rng, op):
     return m
 
 
-def random_start(rng, m):
+def random_start(rng, m, op):
+    """Where a copy may begin: rows at multiples of 16 bytes, stores at no negative coordinate, bases in their box."""
     start = []
+    first = oracle.first_spatial(m)
     for d in range(m.rank):
         size = m.sizes[d]
-        if m.im2col and 1 <= d < m.rank - 1:  # bases lie in their box
-            start.append(rng.randint(m.lower[d - 1], size - 1 + m.upper[d - 1]))
+        least = -(1 << 31) if op == "load" else 0
+        if m.im2col and first <= d < first + m.rank - 2:
+            at = max(m.lower[d - first], least)
+            start.append(rng.randint(at, max(at, size - 1 + m.upper[d - first])))
             continue
         reach = (m.box[d] if not m.im2col else m.channels if d == 0 else 2) + 1
-        if d == 0 and m.interleave:
-            size = (size * m.element_bytes + m.slice_bytes - 1) // m.slice_bytes
         kind = rng.random()
-        start.append(rng.choice((-(1 << 31), (1 << 31) - 1)) if kind < .01 else 0 if kind < .3
-                     else rng.randint(0, size - 1) if kind < .6 else rng.randint(-reach, size + 1))
+        at = rng.choice((-(1 << 31), (1 << 31) - 1)) if kind < .01 else 0 if kind < .3 else rng.randint(0, size - 1) if kind < .6 else rng.randint(-reach, size + 1)
+        if d == 0 and not m.interleave:
+            at -= at % (16 // m.element_bytes)
+        start.append(max(at, least))
     return start
+
+
+def may_store(m):
+    """Whether a column has a base that no coordinate makes negative."""
+    first = oracle.first_spatial(m)
+    return not m.im2col or all(m.sizes[first + s] - 1 + m.upper[s] >= 0 for s in range(m.rank - 2))
 
 
 def write_random(path, count, seed):
@@ -159,7 +156,7 @@ def write_random(path, count, seed):
         op = rng.choice(ops)
         m = random_map(rng, op)
         memory = memory_bytes_of(m)
-        while memory > POOL // 4:
+        while memory > POOL // 4 or op != "load" and not may_store(m):
             m = random_map(rng, op)
             memory = memory_bytes_of(m)
         moves = op not in ("load", "store")
@@ -167,7 +164,7 @@ def write_random(path, count, seed):
         begin, end = (CALM, POOL) if moves else (0, POOL)
         at = rng.randrange(begin, end - memory) // 128 * 128 if end - memory > begin else begin
         data = rng.randrange(begin, POOL - 2 * SHARED) // 128 * 128
-        writer.add(f"random-{number}", op, m, random_start(rng, m), offsets, rng.randrange(0, 16) * 128, at, memory, data)
+        writer.add(f"random-{number}", op, m, random_start(rng, m, op), offsets, rng.randrange(0, 16) * 128, at, memory, data)
 
 
 def write_worked(path):

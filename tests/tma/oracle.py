@@ -10,7 +10,8 @@ F16 = ELEMENTS.index("f16")
 
 @dataclass
 class Map:
-    """A tensor map. Lists are in PTX's order, dimension 0 innermost; strides[0] is unused."""
+    """A tensor map. Lists are in PTX's order, dimension 0 innermost (C, W, H, D, N; interleaved W, H, D, slices of C, N);
+    strides[0] is unused."""
     sizes: list
     strides: list
     box: list = None  # tile mode
@@ -68,56 +69,53 @@ def swizzled(address, swizzle):
     return address
 
 
+def first_spatial(m):
+    """The dimension that W is: of interleaved layouts 0, as channels are in the slices (W, H, D, slices, N)."""
+    return 0 if m.interleave else 1
+
+
 def address_of(m, coordinates):
     """Byte offset of an element (a slice with interleave) in the tensor, None outside."""
-    c0, first = coordinates[0], m.sizes[0]
-    if m.interleave:
-        per_slice = m.slice_bytes // m.element_bytes
-        first = (first + per_slice - 1) // per_slice
-    if not 0 <= c0 < first:
+    strides = [m.slice_bytes or m.element_bytes] + m.strides[1:]
+    if not all(0 <= c < size for c, size in zip(coordinates, m.sizes)):
         return None
-    address = c0 * m.sizes[m.rank - 2] * m.strides[m.rank - 2] if m.interleave else c0 * m.element_bytes
-    for d in range(1, m.rank):
-        if not 0 <= coordinates[d] < m.sizes[d]:
-            return None
-        address += coordinates[d] * m.strides[d]
-    return address
+    return sum(c * stride for c, stride in zip(coordinates, strides))
 
 
 def pixels_of_tile(m, start):
-    """Coordinates of dimensions 1 on, in the order of shared memory."""
+    """Coordinates of all dimensions but the channels' within a row, in the order of shared memory. Of slices one is copied."""
     pixels = [[]]
-    for d in range(m.rank - 1, 0, -1):
-        along = range(start[d], start[d] + m.box[d], m.steps[d])
+    for d in range(m.rank - 1, first_spatial(m) - 1, -1):
+        is_slice = m.interleave and d == m.rank - 2
+        along = [start[d]] if is_slice else range(start[d], start[d] + m.box[d], m.steps[d])
         pixels = [[c] + rest for rest in pixels for c in along]
     return pixels
 
 
 def pixels_of_column(m, start, offsets):
-    spatial = m.rank - 2
-    base, image = list(start[1:1 + spatial]), start[1 + spatial]
+    spatial, first = m.rank - 2, first_spatial(m)
+    base, image = list(start[first:first + spatial]), start[m.rank - 1]
+    slices = [start[m.rank - 2]] if m.interleave else []
     pixels = []
     for _ in range(m.pixels):
-        pixels.append([b + o for b, o in zip(base, offsets)] + [image])
+        pixels.append([b + o for b, o in zip(base, offsets)] + slices + [image])
         for s in range(spatial):
-            base[s] += m.steps[1 + s]
-            if base[s] <= m.sizes[1 + s] - 1 + m.upper[s]:
+            base[s] += m.steps[first + s]
+            if base[s] <= m.sizes[first + s] - 1 + m.upper[s]:
                 break
             base[s] = m.lower[s]
         else:
-            image += 1
+            image += m.steps[m.rank - 1]
     return pixels
 
 
 def block_of(m, start, offsets=(0, 0, 0)):
-    extent = m.channels if m.im2col else m.box[0]
-    along = range(start[0], start[0] + extent, m.steps[0])
     pixels = pixels_of_column(m, start, offsets) if m.im2col else pixels_of_tile(m, start)
     block = Block(element_bytes=m.slice_bytes or m.element_bytes)
-    if m.interleave:  # slices outermost
-        order = [(c, p) for c in along for p in pixels]
-        block.places = [(i * m.slice_bytes, address_of(m, [c] + p)) for i, (c, p) in enumerate(order)]
+    if m.interleave:
+        block.places = [(i * m.slice_bytes, address_of(m, p)) for i, p in enumerate(pixels)]
         return block
+    along = range(start[0], start[0] + (m.channels if m.im2col else m.box[0]))
     row = len(along) * m.element_bytes
     if m.swizzle:
         row = max(row, (0, 32, 64, 128)[m.swizzle])
@@ -130,11 +128,9 @@ def block_of(m, start, offsets=(0, 0, 0)):
 def converted(data, element):
     name = ELEMENTS[element]
     bits = int.from_bytes(data, "little")
-    if name.endswith("_ftz") and bits & 0x7f800000 == 0:
-        bits &= 0x80000000
     if name.startswith("tf32"):
         if bits & 0x7fffffff > 0x7f800000:
-            bits = 0x7fffffff
+            bits = 0x7fffe000
         else:
             bits = (bits + 0xfff + (bits >> 13 & 1)) & 0xffffe000
     return bits.to_bytes(4, "little")
@@ -145,7 +141,7 @@ def load(m, memory, start, offsets, shared, at):
     block = block_of(m, start, offsets)
     size = block.element_bytes
     filler = b"\xf7\x7f" * (size // 2) if m.fill else bytes(size)  # NaN: an H200's
-    converts = ELEMENTS[m.element] in ("f32_ftz", "tf32", "tf32_ftz")
+    converts = ELEMENTS[m.element] in ("tf32", "tf32_ftz")
     for place, address in block.places:
         data = filler if address is None else memory[address:address + size]
         assert len(data) == size
@@ -219,7 +215,7 @@ def reduction(op, element):
 
 
 # What PTX and the element types allow.
-REDUCTIONS = ([("add", e) for e in ("u32", "s32", "u64", "f32", "f16", "bf16")]
+REDUCTIONS = ([("add", e) for e in ("u32", "s32", "u64", "f32", "f64", "f16", "bf16")]
               + [(op, e) for op in ("min", "max") for e in ("u32", "s32", "u64", "s64", "f16", "bf16")]
               + [(op, "u32") for op in ("inc", "dec")]
-              + [(op, e) for op in ("and", "or", "xor") for e in ("u32", "s32", "u64", "s64")])
+              + [(op, e) for op in ("and", "or", "xor") for e in ("u32", "s32", "u64")])

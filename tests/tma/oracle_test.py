@@ -138,8 +138,8 @@ class Numbers(unittest.TestCase):
         tf32, ftz, tf32_ftz = (oracle.ELEMENTS.index(name) for name in ("tf32", "f32_ftz", "tf32_ftz"))
         for bits, element, wanted in ((0x3f801001, tf32, 0x3f802000), (0x3f801000, tf32, 0x3f800000),
                                       (0x3f803000, tf32, 0x3f804000), (0x7f7fffff, tf32, 0x7f800000),
-                                      (0xffc00001, tf32, 0x7fffffff), (0x80400000, tf32, 0x80400000),
-                                      (0x80400000, tf32_ftz, 0x80000000), (0x00400000, ftz, 0), (0x3f801001, ftz, 0x3f801001)):
+                                      (0xffc00001, tf32, 0x7fffe000), (0x80400000, tf32, 0x80400000),
+                                      (0x80400fff, tf32_ftz, 0x80400000), (0x00400001, ftz, 0x00400001)):
             self.assertEqual(oracle.converted(struct.pack("<I", bits), element), struct.pack("<I", wanted))
 
     def test_reductions(self):
@@ -160,11 +160,17 @@ class Numbers(unittest.TestCase):
 
 class Interleave(unittest.TestCase):
     def test_slices(self):
-        """NC/8HWC8: 12 channels are two slices, the second padded; slices come one after the other."""
-        m = oracle.Map(sizes=[12, 3, 2, 2], strides=[0, 16, 48, 192], box=[2, 2, 1, 1], interleave=1)
-        block = oracle.block_of(m, [0, 2, 1, 1])
-        self.assertEqual(block.places, [(0, 192 + 48 + 32), (16, None), (32, 192 + 96 + 48 + 32), (48, None)])
+        """NC/8HWC8: W, H, two slices of 8 channels, N. A copy moves one slice of channels, whatever the box says."""
+        m = oracle.Map(sizes=[3, 2, 2, 2], strides=[0, 48, 96, 192], box=[8, 2, 5, 1], interleave=1)
+        block = oracle.block_of(m, [2, 1, 1, 1])
+        self.assertEqual([place for place, _ in block.places], list(range(0, 256, 16)))
+        self.assertEqual([address for _, address in block.places], [192 + 96 + 48 + 32] + [None] * 15)
         self.assertEqual(cases.memory_bytes_of(m), 2 * 192)
+
+    def test_columns(self):
+        m = oracle.Map(sizes=[3, 2, 2, 2], strides=[0, 48, 96, 192], lower=[0, 0], upper=[0, 0], channels=64, pixels=7, interleave=1)
+        block = oracle.block_of(m, [1, 0, 1, 0])
+        self.assertEqual([address for _, address in block.places], [96 + at for at in (16, 32, 48, 64, 80, 192, 208)])
 
 
 if __name__ == "__main__":

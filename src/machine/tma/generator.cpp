@@ -99,7 +99,7 @@ void TmaGenerator::next_pixel_row() {
     if (base_[i] <= p.upper[i]) return;
     base_[i] = p.lower[i];
   }
-  ++image_;
+  image_ += p.image_step;
 }
 
 }  // namespace raddle::machine

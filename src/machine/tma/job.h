@@ -35,7 +35,8 @@ struct TmaPixels {
   std::array<std::uint32_t, kMost> step{};
   std::int64_t image = 0, images = 0;  ///< N of the first pixel, and of the tensor
   std::int64_t image_stride = 0;       ///< bytes
-  std::uint32_t pitch = 0;             ///< bytes of shared memory from pixel to pixel
+  std::uint32_t image_step = 1;
+  std::uint32_t pitch = 0;  ///< bytes of shared memory from pixel to pixel
 };
 
 struct TmaJob {

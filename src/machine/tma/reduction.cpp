@@ -15,12 +15,19 @@ template <unsigned kBytes>
 using BitsOf = std::conditional_t<kBytes == 2, std::uint16_t,
                                   std::conditional_t<kBytes == 4, std::uint32_t, std::uint64_t>>;
 
+/// A float whose subnormals count as zeros.
+struct FlushedFloat {
+  float value;
+};
+
 /// PTX ISA, "cp.reduce.async.bulk": inc wraps to 0 above the operand, dec to the operand at 0 or above it.
 template <BulkReduction op, class T>
 T combined(T old, T value) {
   if constexpr (op == BulkReduction::add) {
     if constexpr (std::is_integral_v<T>)
       return static_cast<T>(static_cast<std::uint64_t>(old) + static_cast<std::uint64_t>(value));  // modulo
+    else if constexpr (std::is_same_v<T, FlushedFloat>)
+      return {numerics::flush(numerics::add(numerics::flush(old.value), numerics::flush(value.value)))};
     else
       return numerics::add(old, value);
   } else if constexpr (op == BulkReduction::min) {
@@ -108,6 +115,35 @@ ReduceBytes reduction_of(BulkReduction reduction, BulkElement element) {
       return adds ? any_of<double>(reduction) : nullptr;
   }
   return nullptr;
+}
+
+ReduceBytes reduction_of(BulkReduction reduction, exec::TensorMap::Element element) {
+  using Element = exec::TensorMap::Element;
+  const bool adds = reduction == BulkReduction::add, is_bitwise = reduction >= BulkReduction::and_;
+  switch (element) {
+    case Element::u32:
+      return reduction_of(reduction, BulkElement::u32);
+    case Element::s32:
+      return reduction_of(reduction, is_bitwise ? BulkElement::u32 : BulkElement::s32);
+    case Element::u64:
+      return reduction_of(reduction, BulkElement::u64);
+    case Element::s64:
+      return adds ? nullptr : reduction_of(reduction, BulkElement::s64);
+    case Element::f16:
+      return reduction_of(reduction, BulkElement::f16);
+    case Element::bf16:
+      return reduction_of(reduction, BulkElement::bf16);
+    case Element::f32:
+    case Element::tf32:
+      return reduction_of(reduction, BulkElement::f32);
+    case Element::f32_ftz:
+    case Element::tf32_ftz:
+      return adds ? reduce<BulkReduction::add, FlushedFloat> : nullptr;
+    case Element::f64:
+      return reduction_of(reduction, BulkElement::f64);
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace raddle::machine

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "exec/bulk.h"
+#include "exec/tensor_map.h"
 
 namespace raddle::machine {
 
@@ -13,5 +14,7 @@ using ReduceBytes = void (*)(std::byte* to, const std::byte* from, std::uint32_t
 
 /// @returns null where PTX has no such reduction
 ReduceBytes reduction_of(exec::BulkReduction reduction, exec::BulkElement element);
+/// Of elements of a tensor. @returns null where there is none, as on an H200
+ReduceBytes reduction_of(exec::BulkReduction reduction, exec::TensorMap::Element element);
 
 }  // namespace raddle::machine

@@ -13,7 +13,6 @@
 namespace raddle::machine {
 
 using exec::BulkDirection;
-using exec::BulkElement;
 using exec::BulkMode;
 using exec::FaultKind;
 using exec::TensorMap;
@@ -50,31 +49,6 @@ TmaProblem check_shared(TmaJob& job, std::uint64_t generic, std::uint64_t bytes,
   job.memory[rank] = route.memory - offset;
   return {};
 }
-
-/// The element of a reduction with a map, BulkElement where there is one.
-bool element_of(const TensorMap& map, BulkElement& element) {
-  switch (map.element) {
-    case TensorMap::Element::u32:
-      return element = BulkElement::u32, true;
-    case TensorMap::Element::s32:
-      return element = BulkElement::s32, true;
-    case TensorMap::Element::u64:
-      return element = BulkElement::u64, true;
-    case TensorMap::Element::s64:
-      return element = BulkElement::s64, true;
-    case TensorMap::Element::f16:
-      return element = BulkElement::f16, true;
-    case TensorMap::Element::bf16:
-      return element = BulkElement::bf16, true;
-    case TensorMap::Element::f32:
-    case TensorMap::Element::f32_ftz:
-      return element = BulkElement::f32, true;
-    default:
-      return false;
-  }
-}
-
-bool is_bitwise(exec::BulkReduction reduction) { return reduction >= exec::BulkReduction::and_; }
 
 }  // namespace
 
@@ -189,6 +163,7 @@ TmaProblem TmaSetUp::check_map(const exec::BulkRequest& request, const TensorMap
   if (map.rank != job.kind.rank)
     return wrong(fmt::format("the instruction wants a tensor of rank {}; the map's has rank {}",
                              job.kind.rank, map.rank));
+  if (const auto problem = check_start(request, map, job)) return problem;
   if (!im2col || job.kind.direction == BulkDirection::to_global) return {};
   const std::uint32_t most = map.rank == 3 ? 0xffff : map.rank == 4 ? 255 : 31;
   for (unsigned i = 0; i < map.rank - 2; ++i)
@@ -197,14 +172,31 @@ TmaProblem TmaSetUp::check_map(const exec::BulkRequest& request, const TensorMap
   return {};
 }
 
-TmaProblem TmaSetUp::reduction_in(const TensorMap& map, TmaJob& job) {
-  BulkElement element{};
-  if (element_of(map, element)) {
-    if (is_bitwise(job.kind.reduction) && element == BulkElement::s32) element = BulkElement::u32;
-    if (is_bitwise(job.kind.reduction) && element == BulkElement::s64) element = BulkElement::u64;
-    const bool no_signed_sum = job.kind.reduction == exec::BulkReduction::add && element == BulkElement::s64;
-    if (!no_signed_sum) job.reduce = reduction_of(job.kind.reduction, element);
+/// Where a block may begin. The manuals say it of negative coordinates of stores only; an H200 says the rest.
+TmaProblem TmaSetUp::check_start(const exec::BulkRequest& request, const TensorMap& map, const TmaJob& job) {
+  const std::int32_t* at = request.coordinates;
+  const bool sliced = map.interleave != TensorMap::Interleave::none;
+  const std::int64_t row = std::int64_t{at[0]} * element_bytes(map.element);
+  if (!sliced && row % kRowStart != 0)
+    return wrong(fmt::format("coordinate 0 is {}: {} bytes; a copy begins at multiples of 16", at[0], row));
+  if (job.kind.direction == BulkDirection::to_global) {
+    const auto* const negative = std::find_if(at, at + map.rank, [](std::int32_t c) { return c < 0; });
+    if (negative != at + map.rank)
+      return wrong(fmt::format("coordinate {} is {}; the coordinates of a store must not be negative",
+                               negative - at, *negative));
   }
+  if (map.mode != TensorMap::Mode::im2col) return {};
+  for (unsigned i = 0; i < spatial_dimensions(map); ++i) {
+    const unsigned dimension = first_spatial(map) + i;
+    if (at[dimension] < map.lower[i] || at[dimension] > last_base(map, i))
+      return wrong(fmt::format("coordinate {} is {}; the first filter base must be one of {} to {}",
+                               dimension, at[dimension], map.lower[i], last_base(map, i)));
+  }
+  return {};
+}
+
+TmaProblem TmaSetUp::reduction_in(const TensorMap& map, TmaJob& job) {
+  job.reduce = reduction_of(job.kind.reduction, map.element);
   if (job.reduce != nullptr) return {};
   return wrong(fmt::format("there is no such reduction for the tensor map's element type {}",
                            static_cast<unsigned>(map.element)));

@@ -31,6 +31,7 @@ class TmaSetUp {
   TmaProblem plan(TmaRequester requester, const exec::BulkRequest& request, Descriptor& descriptor,
                   std::uint64_t& occupied);
   TmaProblem check_map(const exec::BulkRequest& request, const exec::TensorMap& map, const TmaJob& job);
+  TmaProblem check_start(const exec::BulkRequest& request, const exec::TensorMap& map, const TmaJob& job);
   TmaProblem reduction_in(const exec::TensorMap& map, TmaJob& job);
   /// @param alignment  a power of two
   TmaProblem place(const exec::BulkRequest& request, std::uint32_t alignment, std::uint64_t bytes,

@@ -33,27 +33,26 @@ void clip_row(TmaJob& job, std::int64_t start, std::int64_t size) {
   job.end = static_cast<std::uint32_t>(last * job.element_bytes);
 }
 
-/// The tensor's slices of channels.
-std::int64_t slices_of(const TensorMap& map) {
-  return divided_up(static_cast<std::int64_t>(map.size[0]) * element_bytes(map.element),
-                    slice_bytes(map.interleave));
+bool is_sliced(const TensorMap& map) { return map.interleave != TensorMap::Interleave::none; }
+
+/// What a row is: the elements of dimension 0, or a slice.
+/// @param count  elements, without interleave
+void plan_row(const TensorMap& map, std::int64_t start, std::uint32_t count, TmaJob& job) {
+  job.begin = 0;
+  job.row_bytes = job.end = is_sliced(map) ? slice_bytes(map.interleave) : count * job.element_bytes;
+  if (is_sliced(map)) return;
+  clip_row(job, start, static_cast<std::int64_t>(map.size[0]));
+  job.global += static_cast<std::uint64_t>(start * job.element_bytes);
 }
 
-/// From slice to slice of one image: no parameter says it, so images of one slice follow each other densely.
-std::int64_t slice_stride(const TensorMap& map) {
-  const unsigned outermost = map.rank - 2;
-  return static_cast<std::int64_t>(map.size[outermost] * map.stride[outermost]);
+/// A dimension that a copy visits at `start` alone.
+void stay(const TensorMap& map, unsigned dimension, std::int64_t start, TmaJob& job) {
+  job.global += static_cast<std::uint64_t>(start) * map.stride[dimension];
+  if (start < 0 || start >= static_cast<std::int64_t>(map.size[dimension])) job.begin = job.end = 0;
 }
 
-/// Dimension 0 of the slices, outside all others.
-void add_slices(const TensorMap& map, std::int64_t start, std::uint32_t count, std::int64_t step,
-                std::uint32_t pitch, TmaJob& job) {
-  TmaDimension& d = job.dimension[job.dimensions++];
-  d.count = count;
-  d.stride = slice_stride(map) * step;
-  d.pitch = pitch;
-  clip(d, start, step, slices_of(map));
-  job.global += static_cast<std::uint64_t>(start * slice_stride(map));
+std::uint32_t pitch_of(const TensorMap& map, const TmaJob& job) {
+  return is_sliced(map) ? job.row_bytes : std::max(job.row_bytes, swizzle_bytes(map.swizzle));
 }
 
 /// The outermost dimension needs no walk of its own if it has one step, inside the tensor, or goes on at the
@@ -85,20 +84,16 @@ void join_rows(TmaJob& job) {
 }
 
 std::uint64_t plan_tile(const TensorMap& map, const exec::BulkRequest& request, TmaJob& job) {
-  const bool sliced = map.interleave != TensorMap::Interleave::none;
   const std::int32_t* at = request.coordinates;
   job.pixels.dimensions = job.dimensions = 0;
-  if (sliced) {
-    job.row_bytes = job.end = slice_bytes(map.interleave);
-    job.begin = 0;
-  } else {
-    job.row_bytes = map.box[0] * job.element_bytes;
-    clip_row(job, at[0], static_cast<std::int64_t>(map.size[0]));
-    job.global += static_cast<std::uint64_t>(std::int64_t{at[0]} * job.element_bytes);
-  }
-  std::uint32_t pitch = sliced ? job.row_bytes : std::max(job.row_bytes, swizzle_bytes(map.swizzle));
+  plan_row(map, at[0], map.box[0], job);
+  std::uint32_t pitch = pitch_of(map, job);
   std::uint32_t rows = 1;
-  for (unsigned i = 1; i < map.rank; ++i) {
+  for (unsigned i = first_spatial(map); i < map.rank; ++i) {
+    if (is_sliced(map) && i == slice_dimension(map)) {
+      stay(map, i, at[i], job);
+      continue;
+    }
     TmaDimension& d = job.dimension[job.dimensions++];
     d.count = static_cast<std::uint32_t>(divided_up(map.box[i], map.step[i]));
     d.stride = static_cast<std::int64_t>(map.stride[i]) * map.step[i];
@@ -109,53 +104,38 @@ std::uint64_t plan_tile(const TensorMap& map, const exec::BulkRequest& request, 
     rows *= d.count;
     fold_outermost(job);
   }
-  if (sliced) {
-    const std::uint32_t count = (map.box[0] + map.step[0] - 1) / map.step[0];
-    add_slices(map, at[0], count, map.step[0], pitch, job);
-    pitch *= count;
-    rows *= count;
-  }
   job.bytes = rows * job.row_bytes;
   join_rows(job);
   return pitch;
 }
 
 std::uint64_t plan_im2col(const TensorMap& map, const exec::BulkRequest& request, TmaJob& job) {
-  const bool sliced = map.interleave != TensorMap::Interleave::none;
   const bool has_offsets = job.kind.direction != BulkDirection::to_global;
   const std::int32_t* at = request.coordinates;
   TmaPixels& pixels = job.pixels;
-  pixels.dimensions = map.rank - 2;
+  pixels.dimensions = spatial_dimensions(map);
   pixels.count = map.pixels;
   job.dimensions = 0;
-  job.begin = 0;
-  job.row_bytes = job.end = sliced ? slice_bytes(map.interleave) : map.channels * job.element_bytes;
-  if (!sliced) {
-    clip_row(job, at[0], static_cast<std::int64_t>(map.size[0]));
-    job.global += static_cast<std::uint64_t>(std::int64_t{at[0]} * job.element_bytes);
-  }
+  plan_row(map, at[0], map.channels, job);
+  if (is_sliced(map)) stay(map, slice_dimension(map), at[slice_dimension(map)], job);
   for (unsigned i = 0; i < pixels.dimensions; ++i) {
-    pixels.size[i] = static_cast<std::int64_t>(map.size[i + 1]);
-    pixels.stride[i] = static_cast<std::int64_t>(map.stride[i + 1]);
-    pixels.step[i] = map.step[i + 1];
+    const unsigned dimension = first_spatial(map) + i;
+    pixels.size[i] = static_cast<std::int64_t>(map.size[dimension]);
+    pixels.stride[i] = static_cast<std::int64_t>(map.stride[dimension]);
+    pixels.step[i] = map.step[dimension];
     pixels.lower[i] = map.lower[i];
-    pixels.upper[i] = pixels.size[i] - 1 + map.upper[i];
-    pixels.start[i] = at[i + 1];
+    pixels.upper[i] = last_base(map, i);
+    pixels.start[i] = at[dimension];
     pixels.offset[i] = has_offsets ? request.offsets[i] : 0;
   }
-  pixels.image = at[map.rank - 1];
-  pixels.images = static_cast<std::int64_t>(map.size[map.rank - 1]);
-  pixels.image_stride = static_cast<std::int64_t>(map.stride[map.rank - 1]);
-  pixels.pitch = sliced ? job.row_bytes : std::max(job.row_bytes, swizzle_bytes(map.swizzle));
-  std::uint32_t occupied = pixels.pitch * pixels.count;
+  const unsigned images = map.rank - 1;
+  pixels.image = at[images];
+  pixels.images = static_cast<std::int64_t>(map.size[images]);
+  pixels.image_stride = static_cast<std::int64_t>(map.stride[images]);
+  pixels.image_step = map.step[images];
+  pixels.pitch = pitch_of(map, job);
   job.bytes = job.row_bytes * pixels.count;
-  if (sliced) {
-    const std::uint32_t count = (map.channels + map.step[0] - 1) / map.step[0];
-    add_slices(map, at[0], count, map.step[0], occupied, job);
-    occupied *= count;
-    job.bytes *= count;
-  }
-  return occupied;
+  return pixels.pitch * pixels.count;
 }
 
 bool is_inside(const TmaJob& job) {
@@ -167,8 +147,7 @@ bool is_inside(const TmaJob& job) {
 }  // namespace
 
 void InsidePlan::keep(const TensorMap& map, std::uint32_t kind, const TmaJob& job, std::uint64_t occupied) {
-  if (map.mode != TensorMap::Mode::tile || map.interleave != TensorMap::Interleave::none || !is_inside(job))
-    return;
+  if (map.mode != TensorMap::Mode::tile || is_sliced(map) || !is_inside(job)) return;
   for (unsigned i = 0; i < map.rank; ++i) {
     const std::int64_t box = map.box[i], step = i == 0 ? 1 : map.step[i];
     last_[i] = static_cast<std::int64_t>(map.size[i]) - 1 - (divided_up(box, step) - 1) * step;

@@ -7,6 +7,9 @@
 
 namespace raddle::machine {
 
+/// Bytes: a multiple of these is where rows begin in memory.
+inline constexpr std::uint32_t kRowStart = 16;
+
 /// The plan of a box that lies inside of its tensor, kept with the map: what another such box has of its own,
 /// in a request of the same kind, are addresses.
 class InsidePlan {
@@ -23,6 +26,7 @@ class InsidePlan {
       if (at < 0 || at > last_[i]) return false;
       global += static_cast<std::uint64_t>(at) * map.stride[i];
     }
+    if (global % kRowStart != 0) return false;  // set-up refuses it; address and strides are such multiples
     job_.global = global;
     return true;
   }

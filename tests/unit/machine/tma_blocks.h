@@ -28,98 +28,82 @@ struct TensorBlock {
   std::uint16_t offset[3] = {};
 };
 
-/// Elements of one row at a coordinate of dimension 0; interleaved layouts have a slice there.
-inline void add_row(std::vector<Place>& places, const TensorBlock& b, bool inside, std::int64_t global,
-                    std::uint32_t shared) {
-  const std::uint32_t bytes = element_bytes(b.map.element);
-  const bool sliced = b.map.interleave != TensorMap::Interleave::none;
-  const std::uint32_t count = sliced                                ? slice_bytes(b.map.interleave) / bytes
-                              : b.map.mode == TensorMap::Mode::tile ? b.map.box[0]
-                                                                    : b.map.channels;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const std::int64_t c = std::int64_t{b.at[0]} + i;
-    const bool within = sliced || (c >= 0 && c < static_cast<std::int64_t>(b.map.size[0]));
-    places.push_back({shared + i * bytes, inside && within, global + (sliced ? std::int64_t{i} : c) * bytes});
-  }
+inline bool is_sliced(const TensorMap& map) { return map.interleave != TensorMap::Interleave::none; }
+/// Elements of a slice; 0 without interleave.
+inline std::uint32_t per_slice(const TensorMap& map) {
+  return slice_bytes(map.interleave) / element_bytes(map.element);
 }
-
-inline std::int64_t slices(const TensorMap& map) {
-  const std::int64_t per_slice = slice_bytes(map.interleave) / element_bytes(map.element);
-  return (static_cast<std::int64_t>(map.size[0]) + per_slice - 1) / per_slice;
-}
-
-/// All rows of a block around dimension 0: one, or one for each slice of channels.
-inline void add_slices(std::vector<Place>& places, const TensorBlock& b, const auto& rows_of_slice) {
-  if (b.map.interleave == TensorMap::Interleave::none) return rows_of_slice(true, 0);
-  const std::uint32_t extent = b.map.mode == TensorMap::Mode::tile ? b.map.box[0] : b.map.channels;
-  const std::int64_t between =
-      static_cast<std::int64_t>(b.map.size[b.map.rank - 2] * b.map.stride[b.map.rank - 2]);
-  for (std::uint32_t i = 0; i < extent; i += b.map.step[0]) {
-    const std::int64_t slice = std::int64_t{b.at[0]} + i;
-    rows_of_slice(slice >= 0 && slice < slices(b.map), slice * between);
-  }
-  (void)places;
-}
-
 inline std::uint32_t row_pitch(const TensorMap& map) {
-  if (map.interleave != TensorMap::Interleave::none) return slice_bytes(map.interleave);
+  if (is_sliced(map)) return slice_bytes(map.interleave);
   const std::uint32_t elements = map.mode == TensorMap::Mode::tile ? map.box[0] : map.channels;
   return std::max(elements * element_bytes(map.element), swizzle_bytes(map.swizzle));
 }
 
-/// Tile mode, from its definition.
+inline std::uint32_t elements_of_row(const TensorBlock& b) {
+  if (is_sliced(b.map)) return per_slice(b.map);
+  return b.map.mode == TensorMap::Mode::tile ? b.map.box[0] : b.map.channels;
+}
+
+/// Elements of one row: of dimension 0, or of a slice, whose dimensions all have their coordinate in `at`.
+/// @param at  of dimension 0 only where that is no part of the row
+inline void add_row(std::vector<Place>& places, const TensorBlock& b, const std::int64_t* at) {
+  const TensorMap& m = b.map;
+  const std::uint32_t bytes = element_bytes(m.element);
+  const auto shared = static_cast<std::uint32_t>(places.size()) / elements_of_row(b) * row_pitch(m);
+  bool inside = true;
+  std::int64_t global = 0;
+  for (unsigned d = is_sliced(m) ? 0 : 1; d < m.rank; ++d) {
+    inside = inside && at[d] >= 0 && at[d] < static_cast<std::int64_t>(m.size[d]);
+    global += at[d] * (d == 0 ? slice_bytes(m.interleave) : static_cast<std::int64_t>(m.stride[d]));
+  }
+  for (std::uint32_t i = 0; i < elements_of_row(b); ++i) {
+    const std::int64_t c = (is_sliced(m) ? 0 : std::int64_t{b.at[0]}) + i;
+    const bool within = is_sliced(m) || (c >= 0 && c < static_cast<std::int64_t>(m.size[0]));
+    places.push_back({shared + i * bytes, inside && within, global + c * bytes});
+  }
+}
+
+/// Tile mode, from its definition. Of slices a copy moves one.
 inline std::vector<Place> tile_places(const TensorBlock& b) {
+  const TensorMap& m = b.map;
+  const unsigned first = is_sliced(m) ? 0 : 1;
   std::vector<Place> places;
-  std::uint32_t row = 0;
-  add_slices(places, b, [&](bool slice_inside, std::int64_t slice) {
-    std::uint32_t index[exec::kMaxTensorRank] = {};
-    for (;;) {
-      bool inside = slice_inside;
-      std::int64_t global = slice;
-      for (unsigned d = 1; d < b.map.rank; ++d) {
-        const std::int64_t c = std::int64_t{b.at[d]} + index[d];
-        inside = inside && c >= 0 && c < static_cast<std::int64_t>(b.map.size[d]);
-        global += c * static_cast<std::int64_t>(b.map.stride[d]);
-      }
-      add_row(places, b, inside, global, row++ * row_pitch(b.map));
-      unsigned d = 1;
-      for (; d < b.map.rank; ++d) {
-        if ((index[d] += b.map.step[d]) < b.map.box[d]) break;
-        index[d] = 0;
-      }
-      if (d == b.map.rank) return;
+  std::uint32_t index[exec::kMaxTensorRank] = {};
+  for (;;) {
+    std::int64_t at[exec::kMaxTensorRank];
+    for (unsigned d = 0; d < m.rank; ++d) at[d] = std::int64_t{b.at[d]} + index[d];
+    add_row(places, b, at);
+    unsigned d = first;
+    for (; d < m.rank; ++d) {
+      if (is_sliced(m) && d == m.rank - 2) continue;
+      if ((index[d] += m.step[d]) < m.box[d]) break;
+      index[d] = 0;
     }
-  });
-  return places;
+    if (d == m.rank) return places;
+  }
 }
 
 /// im2col mode, from its definition: every filter base of the box in order, from the first on.
 inline std::vector<Place> im2col_places(const TensorBlock& b) {
-  const unsigned spatial = b.map.rank - 2;
+  const TensorMap& m = b.map;
+  const unsigned first = is_sliced(m) ? 0 : 1, spatial = m.rank - 2, images = m.rank - 1;
   std::vector<Place> places;
-  std::uint32_t row = 0;
-  add_slices(places, b, [&](bool slice_inside, std::int64_t slice) {
-    std::int64_t base[3], image = b.at[b.map.rank - 1];
-    for (unsigned i = 0; i < spatial; ++i) base[i] = b.at[i + 1];
-    for (std::uint32_t pixel = 0; pixel < b.map.pixels; ++pixel) {
-      bool inside =
-          slice_inside && image >= 0 && image < static_cast<std::int64_t>(b.map.size[b.map.rank - 1]);
-      std::int64_t global = slice + image * static_cast<std::int64_t>(b.map.stride[b.map.rank - 1]);
-      for (unsigned i = 0; i < spatial; ++i) {
-        const std::int64_t c = base[i] + b.offset[i];
-        inside = inside && c >= 0 && c < static_cast<std::int64_t>(b.map.size[i + 1]);
-        global += c * static_cast<std::int64_t>(b.map.stride[i + 1]);
-      }
-      add_row(places, b, inside, global, row++ * row_pitch(b.map));
-      unsigned i = 0;
-      for (; i < spatial; ++i) {
-        base[i] += b.map.step[i + 1];
-        if (base[i] <= static_cast<std::int64_t>(b.map.size[i + 1]) - 1 + b.map.upper[i]) break;
-        base[i] = b.map.lower[i];
-      }
-      if (i == spatial) ++image;
+  std::int64_t base[exec::kMaxTensorRank];
+  std::copy_n(b.at, m.rank, base);
+  for (std::uint32_t pixel = 0; pixel < m.pixels; ++pixel) {
+    std::int64_t at[exec::kMaxTensorRank];
+    std::copy_n(base, m.rank, at);
+    for (unsigned i = 0; i < spatial; ++i) at[first + i] += b.offset[i];
+    add_row(places, b, at);
+    unsigned i = 0;
+    for (; i < spatial; ++i) {
+      const unsigned d = first + i;
+      base[d] += m.step[d];
+      if (base[d] <= static_cast<std::int64_t>(m.size[d]) - 1 + m.upper[i]) break;
+      base[d] = m.lower[i];
     }
-  });
+    if (i == spatial) base[images] += m.step[images];
+  }
   return places;
 }
 
@@ -154,6 +138,18 @@ class Maker {
       b.at[d] = any(0, 9) == 0   ? any(-1000, 1000)
                 : any(0, 2) == 0 ? 0
                                  : any(-5, static_cast<std::int64_t>(b.map.size[d]) + 3);
+    align(b);
+  }
+  /// Moves a block to where a store may begin. @returns whether there is such a place
+  bool make_storable(TensorBlock& b) const {
+    const unsigned first = is_sliced(b.map) ? 0 : 1;
+    for (unsigned d = 0; d < b.map.rank; ++d) b.at[d] = std::max(b.at[d], 0);
+    for (unsigned i = 0; b.map.mode == TensorMap::Mode::im2col && i < b.map.rank - 2; ++i) {
+      std::int32_t& at = b.at[first + i];
+      at = std::max(at, b.map.lower[i]);
+      if (at > static_cast<std::int64_t>(b.map.size[first + i]) - 1 + b.map.upper[i]) return false;
+    }
+    return true;
   }
   TensorBlock block(std::uint64_t base) {
     for (;;) {
@@ -170,6 +166,11 @@ class Maker {
 
  private:
   std::int32_t any(std::int64_t least, std::int64_t most) { return between(random_, least, most); }
+  /// Rows begin at multiples of 16 bytes.
+  static void align(TensorBlock& b) {
+    const auto elements = static_cast<std::int32_t>(16 / element_bytes(b.map.element));
+    if (!is_sliced(b.map)) b.at[0] = b.at[0] / elements * elements;
+  }
 
   void choose_layout(TensorMap& m) {
     m.mode = any(0, 2) == 0 ? TensorMap::Mode::im2col : TensorMap::Mode::tile;
@@ -190,14 +191,12 @@ class Maker {
       m.step[d] = static_cast<std::uint32_t>(any(0, 2) == 0 ? any(1, 8) : 1);
     }
     m.stride[0] = element_bytes(m.element);
-    const bool sliced = m.interleave != TensorMap::Interleave::none;
-    std::int64_t bytes =
-        sliced ? slice_bytes(m.interleave) : static_cast<std::int64_t>(m.size[0] * m.stride[0]);
+    if (is_sliced(m)) m.stride[0] = slice_bytes(m.interleave);
+    auto bytes = static_cast<std::int64_t>(m.size[0] * m.stride[0]);
     for (unsigned d = 1; d < m.rank; ++d) {
       bytes = (bytes + alignment - 1) / alignment * alignment + (any(0, 3) == 0 ? alignment * any(0, 3) : 0);
       m.stride[d] = static_cast<std::uint64_t>(bytes);
       bytes *= static_cast<std::int64_t>(m.size[d]);
-      if (sliced && d == m.rank - 2) bytes *= slices(m);
     }
   }
   static std::uint64_t tensor_bytes(const TensorMap& m) {
@@ -206,20 +205,17 @@ class Maker {
   }
   static std::uint64_t block_bytes(const TensorMap& m) {
     std::uint64_t bytes = row_pitch(m);
-    if (m.interleave != TensorMap::Interleave::none)
-      bytes *= m.mode == TensorMap::Mode::tile ? m.box[0] : m.channels;
     if (m.mode == TensorMap::Mode::im2col) return bytes * m.pixels;
-    for (unsigned d = 1; d < m.rank; ++d) bytes *= m.box[d];
+    for (unsigned d = is_sliced(m) ? 0 : 1; d < m.rank; ++d) bytes *= m.box[d];
     return bytes;
   }
   void choose_box(TensorBlock& b) {
     TensorMap& m = b.map;
     const auto bytes = static_cast<std::int64_t>(element_bytes(m.element));
     const std::int64_t width = m.swizzle == TensorMap::Swizzle::none ? 256 : swizzle_bytes(m.swizzle);
-    m.box[0] = static_cast<std::uint32_t>(
-        m.interleave != TensorMap::Interleave::none ? any(1, 4) : 16 * any(1, width / 16) / bytes);
+    m.box[0] = static_cast<std::uint32_t>(16 * any(1, width / 16) / bytes);
     // Whole rows of the tensor now and then, which the unit moves as one.
-    if (m.interleave == TensorMap::Interleave::none && any(0, 2) == 0 && m.size[0] * m.stride[0] % 16 == 0)
+    if (!is_sliced(m) && any(0, 2) == 0 && m.size[0] * m.stride[0] % 16 == 0)
       m.box[0] = static_cast<std::uint32_t>(m.size[0]);
     for (unsigned d = 1; d < m.rank; ++d)
       m.box[d] = static_cast<std::uint32_t>(
@@ -230,20 +226,19 @@ class Maker {
     TensorMap& m = b.map;
     const auto bytes = static_cast<std::int64_t>(element_bytes(m.element));
     const std::int64_t width = m.swizzle == TensorMap::Swizzle::none ? 256 : swizzle_bytes(m.swizzle);
-    m.channels = static_cast<std::uint32_t>(
-        m.interleave != TensorMap::Interleave::none ? any(1, 3) : any(1, width / 16) * 16 / bytes);
+    m.channels = static_cast<std::uint32_t>(any(1, width / 16) * 16 / bytes);
     m.pixels = static_cast<std::uint32_t>(any(1, 80));
-    const unsigned spatial = m.rank - 2;
+    const unsigned first = is_sliced(m) ? 0 : 1, spatial = m.rank - 2;
+    for (unsigned d = 0; d < m.rank; ++d) b.at[d] = any(-3, static_cast<std::int64_t>(m.size[d]));
     for (unsigned i = 0; i < spatial; ++i) {
       m.lower[i] = any(-4, 3);
       m.upper[i] = any(-4, 4);
-      const std::int64_t last = static_cast<std::int64_t>(m.size[i + 1]) - 1 + m.upper[i];
+      const std::int64_t last = static_cast<std::int64_t>(m.size[first + i]) - 1 + m.upper[i];
       if (last < m.lower[i]) continue;  // empty: check() refuses it
-      b.at[i + 1] = any(m.lower[i], last);
+      b.at[first + i] = any(m.lower[i], last);
       b.offset[i] = static_cast<std::uint16_t>(any(0, 4));
     }
-    b.at[0] = any(-3, static_cast<std::int64_t>(m.size[0]));
-    b.at[m.rank - 1] = any(-1, static_cast<std::int64_t>(m.size[m.rank - 1]));
+    align(b);
   }
 
   std::mt19937_64& random_;
