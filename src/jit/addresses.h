@@ -44,6 +44,8 @@ class Addresses {
   /// As begin(), for accesses without an address to translate: parameters of device functions, textures and
   /// surfaces.
   exec::Access note();
+  /// Whether the launch wants stores that go past the host's caches (i32).
+  llvm::Value* past_caches() { return spaces_.past_caches(); }
 
  private:
   WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes,

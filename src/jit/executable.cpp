@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/past_caches.h"
 #include "jit/decode.h"
 
 namespace raddle::jit {
@@ -106,8 +107,9 @@ std::optional<exec::AccessedMemory> JitExecutable::accessed(std::uint64_t code,
 
 void JitExecutable::run_block(exec::CtaContext& cta) {
   Timed timed(*this);
-  if (kind == exec::BlockKind::loops) return entry<LoopsEntry>()(&cta, 0);
-  run_regions(cta);
+  if (kind != exec::BlockKind::loops) return run_regions(cta);
+  entry<LoopsEntry>()(&cta, 0);
+  if (cta.launch->past_caches != 0) order_stores_past_caches();
 }
 
 void JitExecutable::run_warp(exec::WarpContext& warp) {

@@ -38,6 +38,8 @@ class KernelPlan {
   const FunctionPlan* together() const { return together_.get(); }
   /// Its function is `i32(ptr warp, ptr frame, i32 state)`: it can go on where another call has left it.
   bool has_states() const { return kind_ == exec::BlockKind::regions || together_ != nullptr; }
+  /// Nobody learns of a store before its block is over, so that it may be ordered with others' only then.
+  bool stores_past_caches() const { return stores_past_caches_; }
   bool functions_may_exit() const { return functions_may_exit_; }  ///< a device function executes `exit`
   /// Known at compile time: all 32 lanes run b, so that its accesses need no masks.
   bool runs_all(const FunctionPlan& plan, BlockId b) const {
@@ -60,6 +62,7 @@ class KernelPlan {
   exec::BlockKind kind_ = exec::BlockKind::loops;
   std::unique_ptr<const FunctionPlan> together_;
   bool functions_may_exit_ = false;
+  bool stores_past_caches_ = false;
 };
 
 }  // namespace raddle::jit

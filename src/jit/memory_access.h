@@ -82,7 +82,10 @@ class MemoryAccess {
   Parts load_near(const Access& a);
   std::vector<llvm::Value*> load_one_place(const Access& a, llvm::Value* base, unsigned p);
   void store_near(const Access& a, const Parts& values);
-  void store_windows(const Access& a, const Parts& values);
+  enum class Way : std::uint8_t { through_caches, past_caches };
+  void store_windows(const Access& a, const Parts& values, Way way);
+  bool may_go_past_caches(const Access& a) const;
+  llvm::Value* goes_past_caches(const Access& a);
   llvm::Instruction* may_prefetch(llvm::Instruction* load);
   llvm::Value* step_of_turn(const ptx::Operand& address);
   void prefetch(llvm::Value* address);

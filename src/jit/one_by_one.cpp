@@ -25,12 +25,6 @@ const Operand* address_of(const FunctionPlan& plan, const Instruction& i) {
   return nullptr;
 }
 
-/// Threads of old programs talk by volatile accesses, without a word to say that they wait for each other.
-bool is_ordinary(const isa::Opcode& opcode) {
-  const Mod semantics = opcode.get(ModKind::semantics);
-  return semantics == Mod::none || semantics == Mod::weak;
-}
-
 bool is_atomic(Op op) { return op == Op::atom || op == Op::atom_cas || op == Op::red; }
 
 /// Shared memory is where threads of a block meet; local memory is laid out for vectors.
@@ -56,7 +50,7 @@ bool may_be_one_by_one(const FunctionPlan& plan, const Instruction& i) {
   if (!is_memory(opcode)) return true;
   if (!reaches_device_memory(plan, i)) return false;
   return is_atomic(i.op()) ||
-         ((i.op() == Op::ld || i.op() == Op::ldu || i.op() == Op::st) && is_ordinary(opcode));
+         ((i.op() == Op::ld || i.op() == Op::ldu || i.op() == Op::st) && opcode.is_weak());
 }
 
 template <class Body>

@@ -51,11 +51,6 @@ std::int64_t wrap(std::int64_t stride, Type t) {
   return isa::bit_size(t) == 32 ? static_cast<std::int32_t>(stride) : stride;
 }
 
-bool is_ordinary_access(const isa::Opcode& opcode) {
-  Mod semantics = opcode.get(ModKind::semantics);
-  return semantics == Mod::none || semantics == Mod::weak;
-}
-
 }  // namespace
 
 Shape FunctionPlan::special_shape(const Operand& o) const {
@@ -407,7 +402,7 @@ Shape FunctionPlan::result_shape(const ptx::Instruction& i) const {
   if (opcode.is(Effects::reads) && !opcode.is(Effects::writes)) {                            // loads
     if (opcode.row->operands[1].kind != isa::OperandKind::address) return Shape::varying();  // of textures
     if (row.scope == isa::Scope::warp) return Shape::varying();  // of matrices: each lane has its own part
-    if (!is_ordinary_access(opcode) || opcode.get(ModKind::space) == Mod::local) return Shape::varying();
+    if (!opcode.is_weak() || opcode.get(ModKind::space) == Mod::local) return Shape::varying();
     if (opcode.get(ModKind::space) == Mod::param && !function.is_entry) return Shape::varying();
     // What a call returned to a kernel is each lane's own; only the kernel's parameters are shared.
     if (const Operand& o = operands[1];

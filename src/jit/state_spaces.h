@@ -20,6 +20,7 @@ class StateSpaces {
   llvm::Value* in_cluster(llvm::Value* address);
   llvm::Value* window_start();             ///< i64 of the address space's window (exec/window.h)
   llvm::Value* window_bytes();             ///< i64
+  llvm::Value* past_caches();              ///< i32, LaunchContext::past_caches
   llvm::Value* parameter_base();           ///< i64 host address of the kernel's parameters
   std::vector<llvm::Value*> local_base();  ///< <lanes x i64> host address of each thread's local memory
   llvm::Value* local_bytes();              ///< i64 of each thread

@@ -93,16 +93,7 @@ bool FunctionPlan::may_part(BlockId b) const {
   return guard != ptx::kNone && !(shapes_[guard].uniform() && same_in_all_warps(guard));
 }
 
-namespace {
-
 // ---- whether warps may ----
-
-bool is_ordinary(const isa::Opcode& opcode) {
-  const isa::Mod semantics = opcode.get(isa::ModKind::semantics);
-  return semantics == isa::Mod::none || semantics == isa::Mod::weak;
-}
-
-}  // namespace
 
 /// Plain loads and stores; an operation says that it is an atomic one.
 bool is_plain_access(const Instruction& i) {
@@ -110,7 +101,7 @@ bool is_plain_access(const Instruction& i) {
   if (opcode.is(Effects::reads) == opcode.is(Effects::writes) || opcode.is(Effects::orders)) return false;
   const auto& operands = opcode.row->operands;
   const std::size_t address = opcode.is(Effects::reads) ? 1 : 0;
-  return is_ordinary(opcode) && opcode.get(isa::ModKind::operation) == isa::Mod::none &&
+  return opcode.is_weak() && opcode.get(isa::ModKind::operation) == isa::Mod::none &&
          operands.size() > address && operands[address].kind == isa::OperandKind::address;
 }
 

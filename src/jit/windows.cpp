@@ -16,6 +16,7 @@ using ptx::Operand;
 namespace {
 
 constexpr unsigned kRunBytes = 16;
+constexpr unsigned kLineBytes = 64;  ///< of the host's caches
 
 }  // namespace
 
@@ -207,7 +208,41 @@ MemoryAccess::Parts MemoryAccess::load_near(const Access& a) {
 }
 
 void MemoryAccess::store_near(const Access& a, const Parts& values) {
-  store_by_mask(a, [&](const Access& some) { store_windows(some, values); });
+  const auto store = [&] {
+    store_by_mask(a, [&](const Access& some) { store_windows(some, values, Way::through_caches); });
+  };
+  if (!may_go_past_caches(a)) return store();
+  code_.if_else(goes_past_caches(a), [&] { store_windows(by_all(a), values, Way::past_caches); }, store);
+}
+
+/// Whether a store may write whole lines that nobody looks at before the block is over, and that the thread has not
+/// read.
+bool MemoryAccess::may_go_past_caches(const Access& a) const {
+  const Mod space = cursor_.opcode().get(ModKind::space);
+  if (!module_.kernel.stores_past_caches() || cursor_.instruction->op() != isa::Op::st ||
+      (space != Mod::global && space != Mod::none))
+    return false;
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    const Window w = window_of(a, p);
+    if (w.size != a.count * code_.lanes() || w.size * a.bytes % kLineBytes != 0) return false;
+  }
+  const Operand& address = cursor_.operand(0);
+  const auto reads_by_it = [&](const ptx::Instruction& i) {
+    return i.op() == isa::Op::ld && cursor_.function.operands_of(i)[1].base == Operand::Base::reg &&
+           cursor_.function.operands_of(i)[1].index == address.index;
+  };
+  return address.base == Operand::Base::reg && std::ranges::none_of(cursor_.function.instructions, reads_by_it);
+}
+
+/// Whether it does so (i1): the launch wants it, all lanes store, from a line's begin on.
+llvm::Value* MemoryAccess::goes_past_caches(const Access& a) {
+  llvm::Value* bits = nullptr;
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    llvm::Value* base = base_of(a, window_of(a, p), p);
+    bits = bits == nullptr ? base : ir_.CreateOr(bits, base);
+  }
+  auto* aligned = ir_.CreateICmpEQ(ir_.CreateAnd(bits, ir_.getInt64(kLineBytes - 1)), ir_.getInt64(0));
+  return ir_.CreateAnd(ir_.CreateAnd(ir_.CreateICmpNE(addresses_.past_caches(), ir_.getInt32(0)), aligned), masks_.every(a.mask));
 }
 
 /// LLVM makes a load and its insertion one instruction, so that both tell the run's lanes.
@@ -234,7 +269,7 @@ MemoryAccess::Parts MemoryAccess::load_runs(const Access& a) {
   return result;
 }
 
-void MemoryAccess::store_windows(const Access& a, const Parts& values) {
+void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) {
   auto* element = ir_.getIntNTy(a.bytes * 8);
   for (unsigned p = 0; p < code_.parts(); ++p) {
     Window w = window_of(a, p);
@@ -246,6 +281,12 @@ void MemoryAccess::store_windows(const Access& a, const Parts& values) {
       auto* here = ir_.CreateShuffleVector(values[e][p], spread);
       for (unsigned k = 0; k < w.size; ++k) pick.push_back(static_cast<int>(spread[k] >= 0 ? w.size + k : k));
       window = e == 0 ? here : ir_.CreateShuffleVector(window, here, pick);
+    }
+    if (way == Way::past_caches) {
+      auto* store = ir_.CreateAlignedStore(window, code_.pointer(base), llvm::Align(kLineBytes));
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                         llvm::MDNode::get(ir_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
+      continue;
     }
     auto* mask = window_mask(a, w, p);
     code_.for_lanes(whole_part(w, a, p), [&] {

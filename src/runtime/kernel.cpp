@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/round_up.h"
+#include "machine/shape/host.h"
 #include "runtime/device_impl.h"
 
 namespace raddle {
@@ -241,7 +242,8 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                   .grid_workspace = 0,
                   .explicit_cluster = asks_for_clusters(config),
                   .largest_shared = static_cast<std::uint32_t>(exec::kReservedShared +
-                                                               device.machine().shape().sm.shared_per_block)};
+                                                               device.machine().shape().sm.shared_per_block),
+                  .past_caches = threads_of(config.launched()) * threads_of(config.block) * sizeof(std::uint32_t) > machine::largest_cache()};
 }
 
 Result<machine::Task*> Kernel::Impl::make_task(const LaunchConfig& config, std::span<const std::byte> block,

@@ -75,6 +75,23 @@ HostInfo host_info() {
   return info;
 }
 
+/// By /sys: where machines are virtual, what the processor itself says may be that of many.
+std::uint64_t largest_cache() {
+  static const std::uint64_t bytes = [] {
+    std::uint64_t largest = 0;
+    for (char index = '0'; index <= '9'; ++index) {
+      const std::string path = std::string("/sys/devices/system/cpu/cpu0/cache/index") + index + "/size";
+      char* unit = nullptr;
+      const std::string text = first_line(path.c_str());
+      const std::uint64_t size = std::strtoull(text.c_str(), &unit, 10);
+      largest = std::max(largest, *unit == 'M' ? size << 20 : *unit == 'K' ? size << 10 : size);
+    }
+    constexpr std::uint64_t kUnknown = 32u << 20;
+    return largest != 0 ? largest : kUnknown;
+  }();
+  return bytes;
+}
+
 std::uint64_t bytes_for_devices() {
   constexpr double kPart = 0.8;  // the rest is the program's and the system's
   return static_cast<std::uint64_t>(static_cast<double>(host_info().memory_bytes) * kPart);

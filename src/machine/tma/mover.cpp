@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/past_caches.h"
 #include "exec/cluster.h"
 #include "machine/services/reach.h"
 
@@ -145,6 +146,25 @@ void move_rows(const TmaJob& job, const TmaRows& rows) {
     else
       load_rows(job, rows, memory);
   }
+}
+
+bool may_go_past_caches(const TmaJob& job) {
+  constexpr std::uint32_t kWorthIt = 1024;  // bytes
+  return job.kind.direction == BulkDirection::to_global && job.reduce == nullptr &&
+         job.swizzle == TensorMap::Swizzle::none && job.end - job.begin >= kWorthIt;
+}
+
+void move_rows_past_caches(const TmaJob& job, const TmaRows& rows) {
+  if (!rows.inside) return;
+  const std::byte* const memory = job.memory[static_cast<std::uint32_t>(std::countr_zero(job.receivers))];
+  std::uint64_t global = rows.global + job.begin;
+  const std::byte* from = memory + rows.shared + job.begin;
+  for (std::uint32_t i = 0; i < rows.count; ++i) {
+    copy_past_caches(writable(global), from, job.end - job.begin);
+    global += static_cast<std::uint64_t>(rows.stride);
+    from += rows.pitch;
+  }
+  order_stores_past_caches();  // the bulk group tells others
 }
 
 namespace {

@@ -16,6 +16,11 @@ RowCopy row_copy_of(const TmaJob& job, const TmaRows& rows, std::byte* memory);
 /// Lands rows in the memory of every receiver, or takes them from there, as the job says.
 void move_rows(const TmaJob& job, const TmaRows& rows);
 
+/// Whether rows may be stored past the host's caches: as they are, in pieces that are worth it.
+bool may_go_past_caches(const TmaJob& job);
+/// move_rows() of such a job, past the caches.
+void move_rows_past_caches(const TmaJob& job, const TmaRows& rows);
+
 /// The same in a modelled space: piece by piece, as pages tell where rows lie. Stops at what leads nowhere.
 TmaProblem move_rows_by_pages(const TmaJob& job, const TmaRows& rows);
 

@@ -5,6 +5,7 @@
 
 #include "exec/cluster.h"
 #include "exec/routing.h"
+#include "machine/shape/host.h"
 
 namespace raddle::machine {
 
@@ -47,10 +48,21 @@ TmaProblem TmaUnit::run_now(const TmaJob& job) {
 
 inline void TmaUnit::run_rows(const TmaJob& job, const TmaRows& rows) {
   count(job, rows);
-  if (job.kind.direction != BulkDirection::to_cache)
+  if (may_go_past_caches(job) && outgrows_caches(job, rows))
+    move_rows_past_caches(job, rows);
+  else if (job.kind.direction != BulkDirection::to_cache)
     move_rows(job, rows);
   else if (rows.inside)
     __builtin_prefetch(reinterpret_cast<const void*>(rows.global + job.begin), 0, 2);
+}
+
+/// Whether a grid's bulk stores are more bytes than the host's caches hold, as far as this unit's share tells.
+bool TmaUnit::outgrows_caches(const TmaJob& job, const TmaRows& rows) {
+  const exec::LaunchContext& launch = *job.requester.cta->launch;
+  if (launch.grid_id != storing_grid_) storing_grid_ = launch.grid_id, stored_ = 0;
+  stored_ += std::uint64_t{rows.count} * (job.end - job.begin);
+  const std::uint64_t ctas = std::uint64_t{launch.nctaid[0]} * launch.nctaid[1] * launch.nctaid[2];
+  return stored_ * std::min<std::uint64_t>(ctas, launch.nsmid) > largest_cache();
 }
 
 inline void TmaUnit::count(const TmaJob& job, const TmaRows& rows) {

@@ -94,6 +94,7 @@ class TmaUnit {
 
   TmaProblem run_now(const TmaJob& job);
   void run_rows(const TmaJob& job, const TmaRows& rows);
+  bool outgrows_caches(const TmaJob& job, const TmaRows& rows);
   void count(const TmaJob& job, const TmaRows& rows);
   void enqueue(const TmaJob& job);
   void generate_next();
@@ -127,6 +128,7 @@ class TmaUnit {
   std::vector<Response> responses_;
   BulkGroups groups_;
   std::uint64_t landed_ = 0;
+  std::uint64_t storing_grid_ = 0, stored_ = 0;  ///< of that grid: bytes of bulk stores
   TmaRequester culprit_;
   std::vector<std::pair<TmaRequester, TmaMistake>> mistakes_;
 };
