@@ -248,7 +248,9 @@ struct Opcode {
   unsigned vector_length() const { return has(Mod::v2) ? 2 : has(Mod::v4) ? 4 : has(Mod::v8) ? 8 : 1; }
   bool is(Effects bit) const { return isa::has(row->text->effects, bit); }
   /// Of an access: nothing orders it. Threads of old programs talk by volatile ones, which are not weak.
-  bool is_weak() const { return get(ModKind::semantics) == Mod::none || get(ModKind::semantics) == Mod::weak; }
+  bool is_weak() const {
+    return get(ModKind::semantics) == Mod::none || get(ModKind::semantics) == Mod::weak;
+  }
   /// More than one state space: copies.
   bool names_several_spaces() const;
   /// Other threads may decide its result, as Row::observes and the modifiers say.

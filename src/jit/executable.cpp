@@ -107,8 +107,11 @@ std::optional<exec::AccessedMemory> JitExecutable::accessed(std::uint64_t code,
 
 void JitExecutable::run_block(exec::CtaContext& cta) {
   Timed timed(*this);
-  if (kind != exec::BlockKind::loops) return run_regions(cta);
-  entry<LoopsEntry>()(&cta, 0);
+  kind == exec::BlockKind::loops ? run_loops(cta, 0) : run_regions(cta);
+}
+
+void JitExecutable::run_loops(exec::CtaContext& cta, std::uint32_t first) {
+  entry<LoopsEntry>()(&cta, first);
   if (cta.launch->past_caches != 0) order_stores_past_caches();
 }
 
@@ -138,7 +141,7 @@ void JitExecutable::run_rest(exec::WarpContext& suspended) {
   if (kind == exec::BlockKind::regions)
     return run_region(cta, *reinterpret_cast<Regions*>(&suspended - suspended.warp_id));
   const std::uint32_t first = suspended.warp_id + 1;
-  if (first < cta.warp_count) entry<LoopsEntry>()(&cta, first);
+  if (first < cta.warp_count) run_loops(cta, first);
 }
 
 /// Warp w, and those behind it, may be entered together.

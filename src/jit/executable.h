@@ -52,6 +52,7 @@ class JitExecutable final : public exec::Executable {
     return reinterpret_cast<F*>(entry_.load(std::memory_order_acquire));
   }
   void run_rest(exec::WarpContext& suspended);
+  void run_loops(exec::CtaContext& cta, std::uint32_t first);
   void run_regions(exec::CtaContext& cta);
   void run_region(exec::CtaContext& cta, Regions& regions);
   void run_region_together(exec::CtaContext& cta, Regions& regions);

@@ -231,7 +231,8 @@ bool MemoryAccess::may_go_past_caches(const Access& a) const {
     return i.op() == isa::Op::ld && cursor_.function.operands_of(i)[1].base == Operand::Base::reg &&
            cursor_.function.operands_of(i)[1].index == address.index;
   };
-  return address.base == Operand::Base::reg && std::ranges::none_of(cursor_.function.instructions, reads_by_it);
+  return address.base == Operand::Base::reg &&
+         std::ranges::none_of(cursor_.function.instructions, reads_by_it);
 }
 
 /// Whether it does so (i1): the launch wants it, all lanes store, from a line's begin on.
@@ -242,7 +243,8 @@ llvm::Value* MemoryAccess::goes_past_caches(const Access& a) {
     bits = bits == nullptr ? base : ir_.CreateOr(bits, base);
   }
   auto* aligned = ir_.CreateICmpEQ(ir_.CreateAnd(bits, ir_.getInt64(kLineBytes - 1)), ir_.getInt64(0));
-  return ir_.CreateAnd(ir_.CreateAnd(ir_.CreateICmpNE(addresses_.past_caches(), ir_.getInt32(0)), aligned), masks_.every(a.mask));
+  return ir_.CreateAnd(ir_.CreateAnd(ir_.CreateICmpNE(addresses_.past_caches(), ir_.getInt32(0)), aligned),
+                       masks_.every(a.mask));
 }
 
 /// LLVM makes a load and its insertion one instruction, so that both tell the run's lanes.

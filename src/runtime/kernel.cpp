@@ -229,21 +229,23 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic : any_shared ? fixed_end : 0;
   const std::byte* parameters = grid.context.parameters;
   grid.variables = module->bound();
-  grid.context = {.ntid = {config.block.x, config.block.y, config.block.z},
-                  .nctaid = {config.grid.x, config.grid.y, config.grid.z},
-                  .dynamic_shared = dynamic,
-                  .static_shared = shared.static_bytes,
-                  .dynamic_shared_offset = dynamic_offset,
-                  .nsmid = device.machine().shape().sm_count(),
-                  .grid_id = device.space->next_grid_id(),
-                  .parameters = parameters,
-                  .variables = grid.variables != nullptr ? grid.variables->data() : module->addresses.data(),
-                  .cluster_shape = {seen.extent[0], seen.extent[1], seen.extent[2]},
-                  .grid_workspace = 0,
-                  .explicit_cluster = asks_for_clusters(config),
-                  .largest_shared = static_cast<std::uint32_t>(exec::kReservedShared +
-                                                               device.machine().shape().sm.shared_per_block),
-                  .past_caches = threads_of(config.launched()) * threads_of(config.block) * sizeof(std::uint32_t) > machine::largest_cache()};
+  grid.context = {
+      .ntid = {config.block.x, config.block.y, config.block.z},
+      .nctaid = {config.grid.x, config.grid.y, config.grid.z},
+      .dynamic_shared = dynamic,
+      .static_shared = shared.static_bytes,
+      .dynamic_shared_offset = dynamic_offset,
+      .nsmid = device.machine().shape().sm_count(),
+      .grid_id = device.space->next_grid_id(),
+      .parameters = parameters,
+      .variables = grid.variables != nullptr ? grid.variables->data() : module->addresses.data(),
+      .cluster_shape = {seen.extent[0], seen.extent[1], seen.extent[2]},
+      .grid_workspace = 0,
+      .explicit_cluster = asks_for_clusters(config),
+      .largest_shared =
+          static_cast<std::uint32_t>(exec::kReservedShared + device.machine().shape().sm.shared_per_block),
+      .past_caches = threads_of(config.launched()) * threads_of(config.block) * sizeof(std::uint32_t) >
+                     machine::largest_cache()};
 }
 
 Result<machine::Task*> Kernel::Impl::make_task(const LaunchConfig& config, std::span<const std::byte> block,

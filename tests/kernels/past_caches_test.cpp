@@ -1,0 +1,78 @@
+// Grids that write more than the host's caches hold: their stores go past them, wherever rows begin and however many
+// lanes of a warp store, and whoever comes next sees them.
+#include <cstdint>
+
+#include "kernel_test.h"
+#include "machine/shape/host.h"
+
+namespace {
+
+// out[t + shift] = 3 t for t < n; and then double[t] = 2 out[t].
+constexpr const char* kKernels = R"(.version 8.4
+.target sm_90
+.address_size 64
+.visible .entry fill(.param .u64 out, .param .u32 shift, .param .u32 n)
+{
+  .reg .pred %p;
+  .reg .b32 %t, %b, %s, %n, %x;
+  .reg .b64 %out;
+  ld.param.u64 %out, [out];
+  ld.param.u32 %s, [shift];
+  ld.param.u32 %n, [n];
+  mov.u32 %t, %tid.x;
+  mov.u32 %b, %ctaid.x;
+  mad.lo.u32 %t, %b, 256, %t;
+  setp.ge.u32 %p, %t, %n;
+  @%p ret;
+  mul.lo.u32 %x, %t, 3;
+  add.u32 %t, %t, %s;
+  mad.wide.u32 %out, %t, 4, %out;
+  st.global.u32 [%out], %x;
+  ret;
+}
+.visible .entry twice(.param .u64 to, .param .u64 from, .param .u32 n)
+{
+  .reg .pred %p;
+  .reg .b32 %t, %b, %n, %x;
+  .reg .b64 %to, %from;
+  ld.param.u64 %to, [to];
+  ld.param.u64 %from, [from];
+  ld.param.u32 %n, [n];
+  mov.u32 %t, %tid.x;
+  mov.u32 %b, %ctaid.x;
+  mad.lo.u32 %t, %b, 256, %t;
+  setp.ge.u32 %p, %t, %n;
+  @%p ret;
+  mad.wide.u32 %to, %t, 4, %to;
+  mad.wide.u32 %from, %t, 4, %from;
+  ld.global.u32 %x, [%from];
+  add.u32 %x, %x, %x;
+  st.global.u32 [%to], %x;
+  ret;
+}
+)";
+
+class PastCaches : public KernelTest {};
+ON_EVERY_ENGINE(PastCaches);
+
+TEST_P(PastCaches, ManyWords) {
+  load_text(kKernels);
+  const auto fill = module().kernel("fill"), twice = module().kernel("twice");
+  ASSERT_TRUE(fill.ok() && twice.ok());
+  const auto words =  // the interpreter knows no caches, and would take long
+      interpreted() ? 5000u : static_cast<std::uint32_t>(raddle::machine::largest_cache() / 4 + 12345);
+  const unsigned blocks = (words + 255) / 256;
+  auto out = buffer(std::vector<std::uint32_t>(words + 64)),
+       doubled = buffer(std::vector<std::uint32_t>(words));
+  for (const std::uint32_t shift : {0u, 1u, 16u, 21u}) {
+    run(*fill, {.grid = {blocks}, .block = {256}}, out, shift, words);
+    const auto seen = contents(out);
+    for (std::uint32_t t = 0; t < words; ++t) ASSERT_EQ(seen[t + shift], 3 * t) << "shift " << shift;
+  }
+  run(*fill, {.grid = {blocks}, .block = {256}}, out, 0u, words);
+  run(*twice, {.grid = {blocks}, .block = {256}}, doubled, out, words);
+  const auto seen = contents(doubled);
+  for (std::uint32_t t = 0; t < words; ++t) ASSERT_EQ(seen[t], 6 * t);
+}
+
+}  // namespace

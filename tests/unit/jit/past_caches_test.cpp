@@ -1,0 +1,59 @@
+// Which stores may go past the host's caches: of whole lines, by kernels whose stores nobody learns of before
+// their block is over.
+#include <fmt/format.h>
+
+#include "unit/jit/dump.h"
+
+namespace raddle::jit {
+namespace {
+
+/// @param body  %at is an address that steps by 4 bytes, %wide one by 16
+bool goes_past_caches(const std::string& body) {
+  const std::string ptx = fmt::format(R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 data) {{
+ .reg .b64 %at, %far, %wide, %other; .reg .b32 %t, %x, %y, %z, %w; .reg .pred %p;
+ .shared .align 16 .b8 tile[1024];
+ ld.param.u64 %at, [data];
+ mov.u32 %t, %tid.x;
+ mad.wide.u32 %wide, %t, 16, %at;
+ mad.wide.u32 %far, %t, 8, %at;
+ mad.wide.u32 %at, %t, 4, %at;
+ mov.u64 %other, %at;
+ add.u64 %other, %other, 65536;
+ {}
+ ret;
+}})",
+                                      body);
+  const EngineOptions options{.tier = Tier::optimised};
+  return dump_of("ir", ptx, options, {.block = {64}}).find("!nontemporal") != std::string::npos;
+}
+
+TEST(PastCaches, StoresOfWholeLines) {
+  EXPECT_TRUE(goes_past_caches("st.global.u32 [%at], %t;"));
+  EXPECT_TRUE(goes_past_caches("st.u32 [%at], %t;"));
+  EXPECT_TRUE(goes_past_caches("st.global.v4.u32 [%wide], {%t, %t, %t, %t};"));
+  EXPECT_TRUE(goes_past_caches("ld.global.u32 %x, [%other]; st.global.u32 [%at], %x;"));
+  EXPECT_FALSE(goes_past_caches("st.global.u32 [%far], %t;")) << "every other word";
+}
+
+TEST(PastCaches, NotWhatTheThreadHasRead) {
+  EXPECT_FALSE(goes_past_caches("ld.global.u32 %x, [%at]; add.u32 %x, %x, 1; st.global.u32 [%at], %x;"));
+}
+
+TEST(PastCaches, NotWhereOthersLearnOfIt) {
+  const std::string store = "st.global.u32 [%at], %t; ";
+  EXPECT_FALSE(goes_past_caches(store + "membar.gl; st.global.u32 [%at+4096], %t;"));
+  EXPECT_FALSE(goes_past_caches(store + "fence.acq_rel.gpu;"));
+  EXPECT_FALSE(goes_past_caches(store + "st.release.gpu.global.u32 [%other], %t;"));
+  EXPECT_FALSE(goes_past_caches(store + "st.volatile.global.u32 [%other], %t;"));
+  EXPECT_FALSE(goes_past_caches(store + "ld.acquire.gpu.global.u32 %x, [%other];"));
+  EXPECT_FALSE(goes_past_caches(store + "atom.global.add.u32 %x, [%other], 1;"));
+  EXPECT_FALSE(goes_past_caches(store + "red.global.add.u32 [%other], 1;"));
+  EXPECT_FALSE(goes_past_caches(store + "bar.sync 0;"));
+  EXPECT_FALSE(goes_past_caches("st.shared.u32 [tile], %t;"));
+}
+
+}  // namespace
+}  // namespace raddle::jit
