@@ -113,7 +113,8 @@ Result<void> check_tensor(const TensorMap& m) {
   return {};
 }
 
-/// @param inner  elements of a row, which `name` counts; of interleaved layouts nothing but this limit counts elements
+/// @param inner  elements of a row, which `name` counts; of interleaved layouts nothing but this limit counts
+/// elements
 Result<void> check_inner(const TensorMap& m, const char* name, std::uint32_t inner) {
   if (m.interleave == Interleave::bytes32 && m.swizzle != Swizzle::bytes32)
     return Error::invalid("interleave of 32 bytes needs a swizzle of 32 bytes; swizzle is {}",

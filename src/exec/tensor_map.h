@@ -16,9 +16,9 @@ inline constexpr unsigned kMaxTensorRank = 5;
 inline constexpr std::uint64_t kTensorMapBytes = 128;
 inline constexpr std::uint64_t kTensorMapAlignment = 64;
 
-/// A tensor map, decoded. Arrays of five are in PTX's order, dimension 0 innermost (C, W, H, D, N, of interleaved
-/// layouts W, H, D, slices of C, N), and hold `rank` entries; arrays of three are W, H, D. Enumerators have the values of cuda.h; a field may hold any
-/// value until check() has accepted it.
+/// A tensor map, decoded. Arrays of five are in PTX's order, dimension 0 innermost (C, W, H, D, N, of
+/// interleaved layouts W, H, D, slices of C, N), and hold `rank` entries; arrays of three are W, H, D.
+/// Enumerators have the values of cuda.h; a field may hold any value until check() has accepted it.
 struct TensorMap {
   enum class Mode : std::uint8_t { tile, im2col };
   enum class Element : std::uint8_t {

@@ -215,8 +215,8 @@ void MemoryAccess::store_near(const Access& a, const Parts& values) {
   code_.if_else(goes_past_caches(a), [&] { store_windows(by_all(a), values, Way::past_caches); }, store);
 }
 
-/// Whether a store may write whole lines that nobody looks at before the block is over, and that the thread has not
-/// read.
+/// Whether a store may write whole lines that nobody looks at before the block is over, and that the thread
+/// has not read.
 bool MemoryAccess::may_go_past_caches(const Access& a) const {
   const Mod space = cursor_.opcode().get(ModKind::space);
   if (!module_.kernel.stores_past_caches() || cursor_.instruction->op() != isa::Op::st ||

@@ -1,5 +1,5 @@
-// Grids that write more than the host's caches hold: their stores go past them, wherever rows begin and however many
-// lanes of a warp store, and whoever comes next sees them.
+// Grids that write more than the host's caches hold: their stores go past them, wherever rows begin and
+// however many lanes of a warp store, and whoever comes next sees them.
 #include <cstdint>
 
 #include "kernel_test.h"
@@ -8,7 +8,7 @@
 namespace {
 
 // out[t + shift] = 3 t for t < n; and then double[t] = 2 out[t].
-constexpr const char* kKernels = R"(.version 8.4
+constexpr const char* kLargeGrids = R"(.version 8.4
 .target sm_90
 .address_size 64
 .visible .entry fill(.param .u64 out, .param .u32 shift, .param .u32 n)
@@ -56,7 +56,7 @@ class PastCaches : public KernelTest {};
 ON_EVERY_ENGINE(PastCaches);
 
 TEST_P(PastCaches, ManyWords) {
-  load_text(kKernels);
+  load_text(kLargeGrids);
   const auto fill = module().kernel("fill"), twice = module().kernel("twice");
   ASSERT_TRUE(fill.ok() && twice.ok());
   const auto words =  // the interpreter knows no caches, and would take long

@@ -14,8 +14,8 @@ struct HostInfo {
   std::uint64_t memory_bytes = 0;   ///< RAM, or the cgroup's limit where that is smaller
 };
 HostInfo host_info();
-/// Bytes of the largest cache that a core of the host uses. Whoever writes more in one go finds nothing of its begin
-/// there at its end.
+/// Bytes of the largest cache that a core of the host uses. Whoever writes more in one go finds nothing of
+/// its begin there at its end.
 std::uint64_t largest_cache();
 /// Most memory of the host that devices may have, all together.
 std::uint64_t bytes_for_devices();

@@ -56,7 +56,8 @@ inline void TmaUnit::run_rows(const TmaJob& job, const TmaRows& rows) {
     __builtin_prefetch(reinterpret_cast<const void*>(rows.global + job.begin), 0, 2);
 }
 
-/// Whether a grid's bulk stores are more bytes than the host's caches hold, as far as this unit's share tells.
+/// Whether a grid's bulk stores are more bytes than the host's caches hold, as far as this unit's share
+/// tells.
 bool TmaUnit::outgrows_caches(const TmaJob& job, const TmaRows& rows) {
   const exec::LaunchContext& launch = *job.requester.cta->launch;
   if (launch.grid_id != storing_grid_) storing_grid_ = launch.grid_id, stored_ = 0;

@@ -1,5 +1,5 @@
-// How probes tell what a copy moved. The tensor's memory counts its words, so that each unit of 16 bytes names
-// itself.
+// How probes tell what a copy moved. The tensor's memory counts its words, so that each unit of 16 bytes
+// names itself.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 constexpr unsigned kUntouched = 0x5a5a5a5a;
 
-/// The units that landed: " FIRST+COUNT" where several follow each other, "-" for zeros, "x" for what nothing was
-/// written to, "NUMBER:BYTES" for a unit with zeros behind so many bytes.
+/// The units that landed: " FIRST+COUNT" where several follow each other, "-" for zeros, "x" for what nothing
+/// was written to, "NUMBER:BYTES" for a unit with zeros behind so many bytes.
 /// @param base     number of the tensor's first unit
 /// @param written  receives the bytes that were written
 inline std::string units_of(const unsigned* words, std::size_t count, int base, unsigned& written) {

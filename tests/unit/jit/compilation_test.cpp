@@ -231,7 +231,9 @@ TEST(Tiers, AKernelThatRanLongEnoughIsReportedHotOnce) {
     ++hot;
     executable.set_entry(reinterpret_cast<void*>(optimised_code));
   });
+  exec::LaunchContext launch{};
   exec::CtaContext cta{};
+  cta.launch = &launch;
   calls = 0;
   for (int k = 0; k < 4; ++k) executable.run_block(cta);
   EXPECT_EQ(hot, 1);
