@@ -89,7 +89,8 @@ void MemoryAccess::prefetch_wide_lanes(const Access& a, llvm::Value* addresses) 
   }
 }
 
-/// The accesses are volatile: each is an instruction of its own, which tells its lane.
+/// The accesses are volatile, and frozen lest LLVM make a load one with a shuffle: each is an instruction of its
+/// own, which tells its lane.
 MemoryAccess::Parts MemoryAccess::load_wide_lanes(const Access& a) {
   llvm::Value* addresses = a.address.shape.scalar() ? nullptr : values_.spill(a.address);
   if (addresses != nullptr) keep_in_memory(ir_, addresses);
@@ -99,7 +100,7 @@ MemoryAccess::Parts MemoryAccess::load_wide_lanes(const Access& a) {
   Vectors rows;
   loops_.for_all_marked([&](unsigned lane) {
     auto* at = start_of_lane(a, addresses, lane);
-    rows.push_back(ir_.CreateAlignedLoad(group, at, llvm::Align(kWideBytes), true));
+    rows.push_back(ir_.CreateFreeze(ir_.CreateAlignedLoad(group, at, llvm::Align(kWideBytes), true)));
   });
   const unsigned in_vector = code_.lanes() / a.count;  // lanes
   for (unsigned p = 0; p < code_.parts(); ++p) {

@@ -371,6 +371,7 @@ Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch
   context_.nctaid[0] = context_.cluster_shape[0] = launch.cluster;
   context_.explicit_cluster = launch.cluster > 1;
   context_.largest_shared = kSharedLimit;
+  context_.past_caches = 1;  // as of large grids; stores that may not go past them do not
   ptx::SharedLayout shared = ptx::shared_layout(*launch.module, launch.kernel);
   context_.static_shared = shared.static_bytes;
   context_.dynamic_shared = launch.dynamic_shared;
