@@ -89,8 +89,8 @@ void MemoryAccess::prefetch_wide_lanes(const Access& a, llvm::Value* addresses) 
   }
 }
 
-/// The accesses are volatile, and frozen lest LLVM make a load one with a shuffle: each is an instruction of its
-/// own, which tells its lane.
+/// The accesses are volatile, and frozen lest LLVM make a load one with a shuffle: each is an instruction of
+/// its own, which tells its lane.
 MemoryAccess::Parts MemoryAccess::load_wide_lanes(const Access& a) {
   llvm::Value* addresses = a.address.shape.scalar() ? nullptr : values_.spill(a.address);
   if (addresses != nullptr) keep_in_memory(ir_, addresses);
