@@ -68,6 +68,8 @@ TEST_P(PastCaches, ManyWords) {
     run(*fill, {.grid = {blocks}, .block = {256}}, out, shift, words);
     const auto seen = contents(out);
     for (std::uint32_t t = 0; t < words; ++t) ASSERT_EQ(seen[t + shift], 3 * t) << "shift " << shift;
+    for (std::uint32_t t = words + shift; t < seen.size(); ++t)  // the last warp's other lanes
+      ASSERT_EQ(seen[t], 0u) << "shift " << shift;
   }
   run(*fill, {.grid = {blocks}, .block = {256}}, out, 0u, words);
   run(*twice, {.grid = {blocks}, .block = {256}}, doubled, out, words);
