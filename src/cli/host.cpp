@@ -38,15 +38,6 @@ std::string field(const fs::path& path, std::string_view key) {
   return "";
 }
 
-/// "32K", "2048K", "105M" as /sys writes cache sizes.
-std::uint64_t parse_size(const std::string& text) {
-  char* unit = nullptr;
-  std::uint64_t value = std::strtoull(text.c_str(), &unit, 10);
-  if (*unit == 'K') return value << 10;
-  if (*unit == 'M') return value << 20;
-  return value;
-}
-
 unsigned physical_cores(const std::vector<int>& processors) {
   std::set<std::pair<std::string, std::string>> cores;
   for (int processor : processors) {
@@ -56,20 +47,6 @@ unsigned physical_cores(const std::vector<int>& processors) {
     cores.emplace(first_line(topology / "physical_package_id"), core);
   }
   return static_cast<unsigned>(cores.size());
-}
-
-void read_caches(int processor, Host& host) {
-  fs::path caches = fmt::format("/sys/devices/system/cpu/cpu{}/cache", processor);
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(caches, ignored)) {
-    if (!entry.path().filename().string().starts_with("index")) continue;
-    if (first_line(entry.path() / "type") == "Instruction") continue;
-    std::uint64_t size = parse_size(first_line(entry.path() / "size"));
-    std::string level = first_line(entry.path() / "level");
-    if (level == "1") host.l1_data = size;
-    if (level == "2") host.l2 = size;
-    if (level == "3") host.l3 = size;
-  }
 }
 
 void read_vector_unit(Host& host) {
@@ -110,7 +87,8 @@ Host describe_host() {
   host.usable_cores = limits.usable_cores;
   host.memory = limits.memory_bytes;
   host.cores = physical_cores(limits.cpus);
-  read_caches(limits.cpus.front(), host);
+  const machine::CacheSizes caches = machine::cache_sizes();
+  host.l1_data = caches.l1_data, host.l2 = caches.l2, host.l3 = caches.l3;
   read_vector_unit(host);
   read_gpus(host);
   return host;

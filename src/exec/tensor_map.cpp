@@ -90,7 +90,7 @@ Result<void> check_enumerators(const TensorMap& m) {
 }
 
 Result<void> check_tensor(const TensorMap& m) {
-  const bool sliced = m.interleave != Interleave::none;
+  const bool sliced = is_sliced(m);
   const unsigned least_rank = sliced || m.mode == Mode::im2col ? 3 : 1;
   if (m.rank < least_rank || m.rank > kMaxTensorRank)
     return Error::invalid("tensorRank is {}; it must be from {} to 5{}", m.rank, least_rank,
@@ -123,7 +123,7 @@ Result<void> check_inner(const TensorMap& m, const char* name, std::uint32_t inn
   if (bytes % 16 != 0)
     return Error::invalid("{} of {} elements takes {} bytes; they must be a multiple of 16", name, inner,
                           bytes);
-  const std::uint32_t most = m.interleave == Interleave::none ? swizzle_bytes(m.swizzle) : 0;
+  const std::uint32_t most = is_sliced(m) ? 0 : swizzle_bytes(m.swizzle);
   if (most != 0 && bytes > most)
     return Error::invalid("{} of {} elements takes {} bytes; the swizzle allows {}", name, inner, bytes,
                           most);
@@ -216,7 +216,7 @@ Result<TensorMap> decode_tensor_map(const std::byte* bytes) {
   map.promotion = static_cast<TensorMap::Promotion>(e.promotion);
   map.fill = static_cast<TensorMap::Fill>(e.fill);
   TRY(check(map));
-  const bool sliced = map.interleave != Interleave::none;
+  const bool sliced = is_sliced(map);
   map.stride[0] = sliced ? slice_bytes(map.interleave) : element_bytes(map.element);
   if (!sliced) map.step[0] = 1;  // cuda.h: ignored
   return map;

@@ -64,10 +64,10 @@ constexpr std::uint32_t element_bytes(TensorMap::Element element) {
   constexpr std::uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
   return bytes[static_cast<unsigned>(element)];
 }
+/// An interleaved layout: what other maps have as rows of elements are slices.
+constexpr bool is_sliced(const TensorMap& map) { return map.interleave != TensorMap::Interleave::none; }
 /// The dimension that W is.
-constexpr unsigned first_spatial(const TensorMap& map) {
-  return map.interleave == TensorMap::Interleave::none ? 1 : 0;
-}
+constexpr unsigned first_spatial(const TensorMap& map) { return is_sliced(map) ? 0 : 1; }
 /// How many dimensions are W, H and D.
 constexpr unsigned spatial_dimensions(const TensorMap& map) { return map.rank - 2; }
 /// im2col: W, H or D of the last filter base; the first is `lower`.

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include "exec/abi.h"
 #include "isa/fragment.h"
 #include "isa/op.h"
+#include "jit/carried_loop.h"
 #include "jit/matrix_dots.h"
 #include "jit/matrix_layout.h"
 #include "jit/matrix_values.h"
@@ -205,28 +205,8 @@ class MatrixRunWriter {
 
   /// `body` for each chunk. A loop even of two, so that LLVM keeps the order in which sums are made: chains
   /// side by side.
-  Values loop(Values carried, const std::function<Values(llvm::Value* chunk, Values now)>& body) {
-    auto *before = ir_.GetInsertBlock(), *head = block("chunk"), *after = block("after");
-    ir_.CreateBr(head);
-    ir_.SetInsertPoint(head);
-    auto* chunk = ir_.CreatePHI(ir_.getInt32Ty(), 2);
-    chunk->addIncoming(ir_.getInt32(0), before);
-    std::vector<llvm::PHINode*> phis;
-    for (auto*& value : carried) {
-      phis.push_back(ir_.CreatePHI(value->getType(), 2));
-      phis.back()->addIncoming(value, before);
-      value = phis.back();
-    }
-    const Values next = body(chunk, carried);
-    auto* following = ir_.CreateAdd(chunk, ir_.getInt32(1));
-    chunk->addIncoming(following, head);
-    for (std::size_t n = 0; n < phis.size(); ++n) phis[n]->addIncoming(next[n], head);
-    ir_.CreateCondBr(ir_.CreateICmpULT(following, ir_.getInt32(chunks_)), head, after);
-    ir_.SetInsertPoint(after);
-    return next;
-  }
-  llvm::BasicBlock* block(const char* name) {
-    return llvm::BasicBlock::Create(ir_.getContext(), name, &function_);
+  Values loop(Values carried, const LoopBody& body) {
+    return carried_loop(ir_, ir_.getInt32(0), chunks_, std::move(carried), body);
   }
 
   /// The K of a chunk, in order.

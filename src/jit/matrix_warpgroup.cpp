@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <functional>
 
+#include "jit/carried_loop.h"
 #include "jit/matrix_dots.h"
 #include "jit/matrix_words.h"
 #include "jit/vector_math.h"
@@ -44,10 +44,8 @@ class Writer {
   llvm::BasicBlock* new_block(const char* name) {
     return llvm::BasicBlock::Create(ir_.getContext(), name, function_);
   }
-  using Body = std::function<Values(llvm::Value* turn, const Values& carried)>;
-  Values loop(llvm::Value* first, unsigned count, Values carried, const Body& body);
-  Values loop(unsigned count, Values carried, const Body& body) {
-    return loop(ir_.getInt32(0), count, std::move(carried), body);
+  Values loop(unsigned count, Values carried, const LoopBody& body) {
+    return carried_loop(ir_, ir_.getInt32(0), count, std::move(carried), body);
   }
   llvm::AllocaInst* local(llvm::Type* element, unsigned count, const char* name);
   llvm::Value* at(llvm::Value* words, llvm::Value* index) {
@@ -177,30 +175,6 @@ Writer::Writer(llvm::Function* function, SimdForm simd, const WarpgroupProductFo
       metadata_(function->getArg(2)) {}
 
 // ---- pieces of code ----
-
-/// `body` with the numbers of the turns, from the first up to the count, and the carried values, which it
-/// gives back for the next.
-Writer::Values Writer::loop(llvm::Value* first, unsigned count, Values carried, const Body& body) {
-  auto *before = ir_.GetInsertBlock(), *head = new_block("turn"), *after = new_block("after");
-  ir_.CreateBr(head);
-  ir_.SetInsertPoint(head);
-  auto* i = ir_.CreatePHI(ir_.getInt32Ty(), 2);
-  i->addIncoming(first, before);
-  std::vector<llvm::PHINode*> phis;
-  for (auto*& value : carried) {
-    phis.push_back(ir_.CreatePHI(value->getType(), 2));
-    phis.back()->addIncoming(value, before);
-    value = phis.back();
-  }
-  const Values next = body(i, carried);
-  auto* back = ir_.GetInsertBlock();
-  auto* following = ir_.CreateAdd(i, ir_.getInt32(1));
-  i->addIncoming(following, back);
-  for (std::size_t n = 0; n < phis.size(); ++n) phis[n]->addIncoming(next[n], back);
-  ir_.CreateCondBr(ir_.CreateICmpULT(following, ir_.getInt32(count)), head, after);
-  ir_.SetInsertPoint(after);
-  return next;
-}
 
 llvm::AllocaInst* Writer::local(llvm::Type* type, unsigned count, const char* name) {
   Builder entry(&function_->getEntryBlock(), function_->getEntryBlock().begin());
@@ -622,8 +596,9 @@ void Writer::multiply(const std::vector<Half>& halves) {
   for (const Half& half : halves)
     for (auto* sum : begin(half)) sums.push_back(sum);
   const unsigned chunks = words_ / kChunkWords;  // of a step
-  sums = loop(ir_.CreateMul(first_step_, ir_.getInt32(chunks)), form_.steps * chunks, sums,
-              [&](llvm::Value* chunk, const Values& carried) { return products(halves, chunk, carried); });
+  sums = carried_loop(
+      ir_, ir_.CreateMul(first_step_, ir_.getInt32(chunks)), form_.steps * chunks, sums,
+      [&](llvm::Value* chunk, const Values& carried) { return products(halves, chunk, carried); });
   const std::size_t each = 2 * parts_;
   for (std::size_t n = 0; n < halves.size(); ++n)
     finish(halves[n], Values(sums.begin() + static_cast<std::ptrdiff_t>(n * each),

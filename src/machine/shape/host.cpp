@@ -22,6 +22,13 @@ std::string first_line(const char* path) {
   return line;
 }
 
+/// "32K", "2048K", "105M" as /sys writes cache sizes.
+std::uint64_t parse_size(const std::string& text) {
+  char* unit = nullptr;
+  const std::uint64_t value = std::strtoull(text.c_str(), &unit, 10);
+  return *unit == 'M' ? value << 20 : *unit == 'K' ? value << 10 : value;
+}
+
 std::vector<int> affinity_cpus() {
   std::vector<int> cpus;
   for (int size = 1024; size <= 1 << 16; size *= 2) {  // grows until the kernel's mask fits
@@ -76,17 +83,28 @@ HostInfo host_info() {
 }
 
 /// By /sys: where machines are virtual, what the processor itself says may be that of many.
+CacheSizes cache_sizes() {
+  CacheSizes sizes;
+  const std::string caches =
+      "/sys/devices/system/cpu/cpu" + std::to_string(affinity_cpus().front()) + "/cache/index";
+  for (char index = '0'; index <= '9'; ++index) {
+    const auto line = [&](const char* name) { return first_line((caches + index + "/" + name).c_str()); };
+    if (line("type").starts_with("Instruction")) continue;
+    const std::string level = line("level");
+    std::uint64_t* const size = level.starts_with('1')   ? &sizes.l1_data
+                                : level.starts_with('2') ? &sizes.l2
+                                : level.starts_with('3') ? &sizes.l3
+                                                         : nullptr;
+    if (size != nullptr) *size = parse_size(line("size"));
+  }
+  return sizes;
+}
+
 std::uint64_t largest_cache() {
   static const std::uint64_t bytes = [] {
-    std::uint64_t largest = 0;
-    for (char index = '0'; index <= '9'; ++index) {
-      const std::string path = std::string("/sys/devices/system/cpu/cpu0/cache/index") + index + "/size";
-      char* unit = nullptr;
-      const std::string text = first_line(path.c_str());
-      const std::uint64_t size = std::strtoull(text.c_str(), &unit, 10);
-      largest = std::max(largest, *unit == 'M' ? size << 20 : *unit == 'K' ? size << 10 : size);
-    }
     constexpr std::uint64_t kUnknown = 32u << 20;
+    const CacheSizes sizes = cache_sizes();
+    const std::uint64_t largest = std::max({sizes.l1_data, sizes.l2, sizes.l3});
     return largest != 0 ? largest : kUnknown;
   }();
   return bytes;

@@ -14,6 +14,10 @@ struct HostInfo {
   std::uint64_t memory_bytes = 0;   ///< RAM, or the cgroup's limit where that is smaller
 };
 HostInfo host_info();
+struct CacheSizes {
+  std::uint64_t l1_data = 0, l2 = 0, l3 = 0;  ///< bytes, as seen by one core; 0: none or unknown
+};
+CacheSizes cache_sizes();
 /// Bytes of the largest cache that a core of the host uses. Whoever writes more in one go finds nothing of
 /// its begin there at its end.
 std::uint64_t largest_cache();

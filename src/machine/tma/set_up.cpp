@@ -175,7 +175,7 @@ TmaProblem TmaSetUp::check_map(const exec::BulkRequest& request, const TensorMap
 /// Where a block may begin. The manuals say it of negative coordinates of stores only; an H200 says the rest.
 TmaProblem TmaSetUp::check_start(const exec::BulkRequest& request, const TensorMap& map, const TmaJob& job) {
   const std::int32_t* at = request.coordinates;
-  const bool sliced = map.interleave != TensorMap::Interleave::none;
+  const bool sliced = is_sliced(map);
   const std::int64_t row = std::int64_t{at[0]} * element_bytes(map.element);
   if (!sliced && row % kRowStart != 0)
     return wrong(fmt::format("coordinate 0 is {}: {} bytes; a copy begins at multiples of 16", at[0], row));

@@ -33,8 +33,6 @@ void clip_row(TmaJob& job, std::int64_t start, std::int64_t size) {
   job.end = static_cast<std::uint32_t>(last * job.element_bytes);
 }
 
-bool is_sliced(const TensorMap& map) { return map.interleave != TensorMap::Interleave::none; }
-
 /// What a row is: the elements of dimension 0, or a slice.
 /// @param count  elements, without interleave
 void plan_row(const TensorMap& map, std::int64_t start, std::uint32_t count, TmaJob& job) {

@@ -28,7 +28,6 @@ struct TensorBlock {
   std::uint16_t offset[3] = {};
 };
 
-inline bool is_sliced(const TensorMap& map) { return map.interleave != TensorMap::Interleave::none; }
 /// Elements of a slice; 0 without interleave.
 inline std::uint32_t per_slice(const TensorMap& map) {
   return slice_bytes(map.interleave) / element_bytes(map.element);
@@ -176,7 +175,7 @@ class Maker {
     m.mode = any(0, 2) == 0 ? TensorMap::Mode::im2col : TensorMap::Mode::tile;
     m.interleave =
         any(0, 4) != 0 ? TensorMap::Interleave::none : static_cast<TensorMap::Interleave>(any(1, 2));
-    const bool deep = m.mode == TensorMap::Mode::im2col || m.interleave != TensorMap::Interleave::none;
+    const bool deep = m.mode == TensorMap::Mode::im2col || is_sliced(m);
     m.rank = static_cast<std::uint32_t>(any(deep ? 3 : 1, 5));
     m.element = static_cast<TensorMap::Element>(any(0, 12));
     m.swizzle = m.interleave == TensorMap::Interleave::bytes32 ? TensorMap::Swizzle::bytes32

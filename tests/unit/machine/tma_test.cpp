@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "machine/shape/host.h"
 #include "tma_fixture.h"
 
 namespace raddle::machine {
@@ -513,6 +514,26 @@ TEST_F(Tma, Reduces) {
   EXPECT_EQ(reduced(Op::and_, E::u32, 0xf0f0u, 0xff00u), 0xf000u);
   EXPECT_EQ(reduced(Op::or_, E::u64, 0xf0f0ull, 0xff00ull), 0xfff0ull);
   EXPECT_EQ(reduced(Op::xor_, E::u32, 0xf0f0u, 0xff00u), 0x0ff0u);
+}
+
+// A grid that has stored more than the host's caches hold stores past them, whatever its pieces begin at.
+TEST_F(Tma, LargeGridsStoreTheSame) {
+  constexpr std::uint32_t kPiece = 16384;
+  launch_.nsmid = 132, launch_.nctaid[0] = 200, launch_.nctaid[1] = launch_.nctaid[2] = 1;
+  launch_.grid_id = 7;
+  const std::uint64_t pieces = largest_cache() / (launch_.nsmid * kPiece) + 3;
+  auto values = numbers(kPiece + 64);
+  std::memcpy(shared(kBlock), values.data(), kPiece);
+  std::vector<std::uint8_t> to(kPiece + 256);
+  for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+    const std::size_t shift = piece % 3 * 16, bytes = kPiece - shift * 2;
+    std::fill(to.begin(), to.end(), std::uint8_t{0});
+    auto* const begin = aligned(to) + shift;
+    EXPECT_FALSE(unit_.submit(thread(), store(begin, static_cast<std::uint32_t>(bytes))));
+    EXPECT_FALSE(unit_.drain());
+    ASSERT_EQ(std::memcmp(begin, values.data(), bytes), 0) << piece;
+    ASSERT_EQ(begin[bytes], 0) << piece;
+  }
 }
 
 // proves: T-13g
