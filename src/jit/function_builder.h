@@ -87,6 +87,7 @@ class FunctionBuilder {
   // ---- lines ----
   /// The following code belongs to this PTX line (0: to none); elements of its vectors are these lanes.
   void at_line(std::uint32_t line, LaneRun lanes = {});
+  std::uint32_t line() const { return line_; }
   void at_lanes(LaneRun lanes) { at_line(line_, lanes); }
   /// The following code is of one thread, whose lane is this (one_by_one.h); null: of all.
   void of_thread(llvm::Value* lane) { thread_ = lane; }

@@ -36,6 +36,10 @@ llvm::Value* StateSpaces::window_start() {
   return context_.launch_field(offsetof(LaunchContext, window.start), ir_.getInt64Ty(), "window");
 }
 
+llvm::Value* StateSpaces::shared_bytes() {
+  return context_.cluster_field(offsetof(ClusterContext, shared_bytes), "shared_bytes");
+}
+
 llvm::Value* StateSpaces::past_caches() {
   return context_.launch_field(offsetof(LaunchContext, past_caches), ir_.getInt32Ty(), "past_caches");
 }

@@ -14,6 +14,7 @@ class StateSpaces {
 
   llvm::Value* aligned(llvm::Value* bytes);  ///< tells LLVM that an i64 is a multiple of 16
   llvm::Value* shared_base();                ///< i64 host address of shared address 0
+  llvm::Value* shared_bytes();               ///< i32 that the CTA has from there on
   llvm::Value* rank_base();                  ///< i32 what the CTA's own shared addresses start with
   llvm::Value* cluster_size();               ///< i32 CTAs of the cluster
   /// i1, or a vector of them: generic addresses (i64, or a vector) of shared memory of the cluster.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "isa/op.h"
+#include "jit/atomic_run.h"
 #include "jit/mbarriers.h"
 #include "jit/sends.h"
 #include "jit/vector_math.h"
@@ -192,27 +193,35 @@ std::vector<LaneValue> spill_elements(WarpEmitter& e, unsigned k, llvm::Type* el
 }
 
 /// Where each lane's access goes.
+struct Places {
+  std::function<llvm::Value*(llvm::Value* lane)> of;
+  llvm::Value* safe = nullptr;  ///< i1: all lanes' lie in the block's memory; null: not known
+};
+
 /// @param narrow  shared addresses are kept as the 32-bit offsets they came as
-std::function<llvm::Value*(llvm::Value* lane)> spill_addresses(WarpEmitter& e, const WarpValue& address,
-                                                               bool narrow) {
+Places spill_addresses(WarpEmitter& e, const WarpValue& address, bool narrow) {
   auto& ir = e.ir;
   if (e.code.thread()) {  // the only one
     auto* at = e.code.pointer(e.scalar(address).v);
-    return [at](llvm::Value*) { return at; };
+    return {[at](llvm::Value*) { return at; }};
   }
   if (!narrow) {
     const LaneArray array = e.spill(address);
-    return [&e, array](llvm::Value* lane) { return e.code.pointer(array[lane]); };
+    return {[&e, array](llvm::Value* lane) { return e.code.pointer(array[lane]); }};
   }
-  auto* base = e.spaces.shared_base();
+  auto *base = e.spaces.shared_base(), *end = e.splat(e.spaces.shared_bytes());
   std::vector<llvm::Value*> offsets;
-  for (unsigned p = 0; p < e.parts(); ++p)
+  Mask outside;
+  for (unsigned p = 0; p < e.parts(); ++p) {
     offsets.push_back(ir.CreateTrunc(ir.CreateSub(e.part(address, p).v, e.splat(base)), e.words()));
+    outside.push_back(ir.CreateICmpUGE(offsets.back(), end));
+  }
   const LaneArray array = e.spill(offsets);
-  return [&e, array, base](llvm::Value* lane) {
-    auto* offset = e.ir.CreateZExt(array[lane], e.ir.getInt64Ty());
-    return e.code.pointer(e.ir.CreateAdd(offset, base));
-  };
+  return {[&e, array, base](llvm::Value* lane) {
+            auto* offset = e.ir.CreateZExt(array[lane], e.ir.getInt64Ty());
+            return e.code.pointer(e.ir.CreateAdd(offset, base));
+          },
+          ir.CreateNot(e.masks.any(outside))};
 }
 
 /// What was there before, of each lane that executes.
@@ -239,6 +248,12 @@ class OldValues {
   std::optional<LaneArray> lanes_;
 };
 
+/// Others of its run come behind it.
+bool is_followed(const WarpEmitter& e) {
+  return e.code.thread() == nullptr &&
+         atomic_run(e.cursor.plan, e.cursor.block, *e.cursor.instruction).back() != e.cursor.instruction;
+}
+
 /// Elements of a vector are separate accesses, made one after the other.
 /// @param destination  operand of the old value, or -1; then address, value(s) follow at `first`
 void atomic(WarpEmitter& e, int destination, unsigned first, bool compare) {
@@ -253,28 +268,40 @@ void atomic(WarpEmitter& e, int destination, unsigned first, bool compare) {
   auto* element = e.code.lane_type(type);
   // What traps a misaligned address lies in its upper half.
   const bool narrow = shared && e.addresses.is_aligned(e.operand(first), access.access.bytes);
-  auto place_of = spill_addresses(e, access.address, narrow);
+  const Places places = spill_addresses(e, access.address, narrow);
   const auto b = spill_elements(e, first + 1, element);
   const auto c = compare ? spill_elements(e, first + 2, element) : std::vector<LaneValue>();
   std::vector<ptx::Operand> destinations;
-  if (destination >= 0 && e.wants(static_cast<unsigned>(destination)))
+  if (destination >= 0 &&
+      is_read(e.cursor.plan, e.cursor.block, *e.cursor.instruction, static_cast<unsigned>(destination)))
     destinations = e.elements(static_cast<unsigned>(destination));
   std::vector<OldValues> results;
   for (std::size_t k = 0; k < destinations.size(); ++k) results.emplace_back(e, element);
   const Mod operation = e.get(ModKind::operation);
-  auto one_lane = [&](llvm::Value* lane) {
-    auto* at = place_of(lane);
+  auto* kept = results.empty() ? nullptr : &results;
+  auto one_lane = [=, &ir](llvm::Value* lane) -> std::function<void()> {
+    auto* at = places.of(lane);
+    std::vector<llvm::Value*> values, replacements;
     for (unsigned k = 0; k < b.size(); ++k) {
-      auto* place = k ? ir.CreateConstGEP1_32(element, at, k) : at;
-      auto* value = b[k][lane];
-      auto* old = op.run(operation, place, value, compare ? c[k][lane] : nullptr);
-      if (!results.empty()) results[k].set(lane, old);
+      values.push_back(b[k][lane]);
+      replacements.push_back(compare ? c[k][lane] : nullptr);
     }
+    return [=, &ir] {
+      for (unsigned k = 0; k < values.size(); ++k) {
+        auto* place = k ? ir.CreateConstGEP1_32(element, at, k) : at;
+        auto* old = op.run(operation, place, values[k], replacements[k]);
+        if (kept != nullptr) (*kept)[k].set(lane, old);
+      }
+    };
   };
   auto* running = e.bits(e.executing()).v;
   // The others wait for the bus, or are long.
   const bool is_short = op.plain && b.size() == 1 && !op.has_halves();
-  is_short ? e.loops.for_each_unrolled(running, one_lane) : e.loops.for_each_marked(running, one_lane);
+  if (is_short && is_followed(e)) return e.loops.join_next(one_lane, places.safe);
+  if (is_short)
+    e.loops.for_each_joined(running, one_lane, places.safe);
+  else
+    e.loops.for_each_marked(running, [&](llvm::Value* lane) { one_lane(lane)(); });
   for (std::size_t k = 0; k < results.size(); ++k) results[k].write(destinations[k], bits);
 }
 
