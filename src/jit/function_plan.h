@@ -4,6 +4,8 @@
 // others (docs/adr/0011).
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <memory>
 #include <vector>
 
@@ -20,15 +22,41 @@ namespace raddle::jit {
 using Offsets = std::vector<std::int64_t>;
 const Offsets* intern_offsets(Offsets offsets);
 
+/// What is known of a value's low bits: the first `count` of them are those of `value`.
+struct LowBits {
+  static constexpr std::uint8_t kMost = 31;
+  std::uint8_t count = 0;
+  std::uint32_t value = 0;
+
+  static LowBits zeros(int count) {
+    return {.count = static_cast<std::uint8_t>(std::clamp<int>(count, 0, kMost))};
+  }
+  static LowBits of(std::int64_t known, unsigned count = kMost) {
+    return {.count = static_cast<std::uint8_t>(count),
+            .value = static_cast<std::uint32_t>(known) & ((1u << count) - 1)};
+  }
+  /// Zeros before the first bit that may be one.
+  std::uint8_t aligned() const {
+    return value == 0 ? count : static_cast<std::uint8_t>(std::countr_zero(value));
+  }
+  /// What is known of both values, if they are alternatives.
+  LowBits common(LowBits other) const {
+    const unsigned alike =
+        value == other.value ? kMost : static_cast<unsigned>(std::countr_zero(value ^ other.value));
+    return of(value, std::min({unsigned{count}, unsigned{other.count}, alike}));
+  }
+  friend bool operator==(const LowBits&, const LowBits&) = default;
+};
+
 /// How a register's value varies over the lanes of a warp.
 /// affine: lane l holds base + l * stride, or base + (*pattern)[l], modulo the register's width; stride 0 is
 /// uniform.
 struct Shape {
   bool known = false;  ///< false: no definition seen yet (bottom of the lattice)
   bool affine = false;
-  bool per_part = false;     ///< one base per part of the warp instead of one per warp; never with a pattern
-  bool checked = false;      ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
-  std::uint8_t aligned = 0;  ///< a multiple of 1 << aligned: an affine value's base, else every lane's value
+  bool per_part = false;  ///< one base per part of the warp instead of one per warp; never with a pattern
+  bool checked = false;   ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
+  LowBits low;            ///< of an affine value's base; else of every lane's value, zeros alone
   std::int64_t stride = 0;
   const Offsets* pattern = nullptr;
 
@@ -39,13 +67,13 @@ struct Shape {
   std::int64_t offset(unsigned lane) const { return pattern ? (*pattern)[lane] : stride * lane; }
   friend bool operator==(const Shape&, const Shape&) = default;
 
-  static Shape varying(std::uint8_t aligned = 0) { return {.known = true, .aligned = aligned}; }
+  static Shape varying(std::uint8_t aligned = 0) { return {.known = true, .low = {.count = aligned}}; }
   static Shape uniform_value() { return {.known = true, .affine = true}; }
-  static Shape strided(std::int64_t stride, bool per_part = false, std::uint8_t aligned = 0) {
-    return {.known = true, .affine = true, .per_part = per_part, .aligned = aligned, .stride = stride};
+  static Shape strided(std::int64_t stride, bool per_part = false, LowBits low = {}) {
+    return {.known = true, .affine = true, .per_part = per_part, .low = low, .stride = stride};
   }
   /// Whole-warp offsets: a stride where they are regular, a pattern where not, varying where too far apart.
-  static Shape with_offsets(const Offsets& offsets, bool checked, std::uint8_t aligned);
+  static Shape with_offsets(const Offsets& offsets, bool checked, LowBits low);
 };
 
 /// Where lanes have which thread coordinates; the only thing of a block's shape that code is specialised for.
