@@ -1,5 +1,5 @@
-// Accesses whose lanes lie by fours in rows, which compiled code makes row by row where it finds them so: pairs
-// of words that are stored, lines that are copied to shared memory; and addresses of lanes that bit
+// Accesses whose lanes lie by fours in rows, which compiled code makes row by row where it finds them so:
+// pairs of words that are stored, lines that are copied to shared memory; and addresses of lanes that bit
 // operations make.
 #include <fmt/format.h>
 
