@@ -136,7 +136,7 @@ class MemoryAccess {
   // ---- pairs of words, four lanes' side by side (row_stores.cpp) ----
   bool has_all_lanes(const Mask& mask) const;
   bool has_rows(const Access& a) const;
-  void store_rows(const Parts& values, const std::function<llvm::Value*(unsigned lane)>& start);
+  llvm::Value* row_of(const Parts& values, unsigned lane);
   void store_near_rows(const Access& a, const Parts& values);
   bool are_pair(const ptx::Instruction& first, const ptx::Instruction& second) const;
   const ptx::Instruction* other_of_pair(int distance) const;

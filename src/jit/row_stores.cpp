@@ -19,7 +19,7 @@ using ptx::Operand;
 
 namespace {
 
-constexpr unsigned kRowLanes = 4, kWordBytes = 4, kPairBytes = 8;
+constexpr unsigned kRowLanes = 4, kWordBytes = 4, kPairBytes = 8, kRowBytes = kRowLanes * kPairBytes;
 
 }  // namespace
 
@@ -42,25 +42,23 @@ bool MemoryAccess::has_rows(const Access& a) const {
   return true;
 }
 
-/// In the order of lanes, so that the highest counts where several write to one place.
-/// @param start  host address of the row that a lane begins
-void MemoryAccess::store_rows(const Parts& values, const std::function<llvm::Value*(unsigned lane)>& start) {
-  for (unsigned lane = 0; lane < exec::kWarpSize; lane += kRowLanes) {
-    const unsigned p = lane / code_.lanes(), first = lane % code_.lanes();
-    std::vector<int> mask;
-    for (unsigned l = first; l < first + kRowLanes; ++l)
-      mask.insert(mask.end(), {static_cast<int>(l), static_cast<int>(code_.lanes() + l)});
-    auto* row = ir_.CreateShuffleVector(values[0][p], values[1][p], mask);
-    ir_.CreateAlignedStore(row, code_.pointer(start(lane)), llvm::Align(kWordBytes));
-  }
+/// Of the row that a lane begins; rows are stored in their order, so that the highest lane counts where
+/// several write to one place.
+llvm::Value* MemoryAccess::row_of(const Parts& values, unsigned lane) {
+  const unsigned p = lane / code_.lanes(), first = lane % code_.lanes();
+  std::vector<int> mask;
+  for (unsigned l = first; l < first + kRowLanes; ++l)
+    mask.insert(mask.end(), {static_cast<int>(l), static_cast<int>(code_.lanes() + l)});
+  return ir_.CreateShuffleVector(values[0][p], values[1][p], mask);
 }
 
 void MemoryAccess::store_near_rows(const Access& a, const Parts& values) {
-  store_rows(values, [&](unsigned lane) {
+  for (unsigned lane = 0; lane < exec::kWarpSize; lane += kRowLanes) {
     const unsigned p = lane / code_.lanes();
     const auto offset = static_cast<std::uint64_t>(offset_in_part(a, p, lane % code_.lanes()));
-    return ir_.CreateAdd(values_.scalar(a.address, p).v, ir_.getInt64(offset));
-  });
+    auto* start = ir_.CreateAdd(values_.scalar(a.address, p).v, ir_.getInt64(offset));
+    ir_.CreateAlignedStore(row_of(values, lane), code_.pointer(start), llvm::Align(kWordBytes));
+  }
 }
 
 // ---- two stores ----
@@ -75,7 +73,7 @@ bool MemoryAccess::are_pair(const Instruction& first, const Instruction& second)
   const Operand &a = cursor_.function.operands_of(first)[0], &b = cursor_.function.operands_of(second)[0];
   return first.opcode->get(ModKind::space) == Mod::global && a.base == Operand::Base::reg &&
          b.base == Operand::Base::reg && a.index == b.index && b.value == a.value + kWordBytes &&
-         a.value % kPairBytes == 0 && !cursor_.plan.shape(a.index).affine &&
+         a.value % kRowBytes == 0 && !cursor_.plan.shape(a.index).affine &&
          isa::bit_size(cursor_.function.registers[a.index].type) == 64;
 }
 
@@ -94,7 +92,8 @@ const Instruction* MemoryAccess::other_of_pair(int distance) const {
   return forms ? other : nullptr;
 }
 
-/// Whether each lane's address is a multiple of a pair, and those of each four follow each other (i1).
+/// Whether each four lanes' pairs follow each other from a multiple of a row on (i1): in one page, so that
+/// the first of them faults if any does.
 llvm::Value* MemoryAccess::lie_in_rows(const std::vector<llvm::Value*>& addresses) {
   std::vector<int> first_of_row;
   std::vector<llvm::Constant*> distances;
@@ -104,10 +103,9 @@ llvm::Value* MemoryAccess::lie_in_rows(const std::vector<llvm::Value*>& addresse
   }
   Mask differing;
   for (auto* x : addresses) {
-    auto* expected =
-        ir_.CreateAdd(ir_.CreateShuffleVector(x, first_of_row), llvm::ConstantVector::get(distances));
-    auto* low = ir_.CreateAnd(x, code_.splat(ir_.getInt64(kPairBytes - 1)));
-    auto* differs = ir_.CreateOr(ir_.CreateXor(x, expected), low);
+    auto* begin = ir_.CreateXor(x, llvm::ConstantVector::get(distances));
+    auto* low = ir_.CreateAnd(begin, code_.splat(ir_.getInt64(kRowBytes - 1)));
+    auto* differs = ir_.CreateOr(ir_.CreateXor(begin, ir_.CreateShuffleVector(begin, first_of_row)), low);
     differing.push_back(ir_.CreateICmpNE(differs, llvm::Constant::getNullValue(differs->getType())));
   }
   return ir_.CreateNot(masks_.any(differing));
@@ -137,8 +135,11 @@ void MemoryAccess::store_pair(const Instruction& first) {
     starts.push_back(ir_.CreateExtractElement(addresses[lane / code_.lanes()], lane % code_.lanes()));
   const auto near = [&] {
     code_.at_line(first.line);
-    store_rows(values, [&](unsigned lane) {
-      return ir_.CreateAdd(starts[lane / kRowLanes], ir_.getInt64(static_cast<std::uint64_t>(to[0].value)));
+    loops_.for_all_marked([&](unsigned lane) {
+      if (lane % kRowLanes != 0) return;
+      auto* offset = ir_.getInt64(static_cast<std::uint64_t>(to[0].value));
+      auto* start = code_.pointer(ir_.CreateAdd(starts[lane / kRowLanes], offset));
+      ir_.CreateAlignedStore(row_of(values, lane), start, llvm::Align(kRowBytes));
     });
   };
   const auto apart = [&] {

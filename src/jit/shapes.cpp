@@ -181,11 +181,9 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
     return combined(a, b, [&](auto x, auto y) { return wrapped(x + y); });
   };
   const unsigned lanes_of_base[] = {exec::kWarpSize, part_lanes};
-  // Widening a strided 32-bit value is strided only if no lane wraps: a run-time check, unless the low bits
-  // in which lanes differ say it.
+  // Widening a strided 32-bit value is strided only if no lane wraps: a run-time check.
   auto widen = [&](Shape s, Type from) {
-    if (s.known && s.affine && !s.equal_lanes() && isa::bit_size(from) < isa::bit_size(d.type) &&
-        !is_block(s, s.low.count, lanes_of_base[s.per_part]))
+    if (s.known && s.affine && !s.equal_lanes() && isa::bit_size(from) < isa::bit_size(d.type))
       s.checked = true;
     return s;
   };

@@ -53,6 +53,20 @@ TEST_P(RowAccesses, StoresOfPairsAreStoresOfTheirWords) {
     }
 }
 
+TEST_P(RowAccesses, FaultsOfPairsNameTheirThread) {
+  close();
+  load_text(
+      row_kernel("setp.eq.u32 %p, %q, 3; @%p mov.u64 %out, 0x500000; mad.lo.u32 %r0, %c, 8, 0;\n"
+                 "cvt.u64.u32 %x0, %r0; add.u64 %x0, %x0, %out; st.global.u32 [%x0], %t;\n"
+                 "st.global.u32 [%x0+4], %t;\n"));
+  auto in = buffer(std::vector<std::uint32_t>(kWords)), out = buffer(std::vector<std::uint32_t>(kWords));
+  const auto report =
+      try_run(*module().kernel("k"), {.grid = {1}, .block = {kLanes}}, in, out, std::uint32_t{0});
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().message.find("thread (12,0,0)"), std::string::npos) << report.error().message;
+  EXPECT_NE(report.error().message.find("PTX line 10"), std::string::npos) << report.error().message;
+}
+
 TEST_P(RowAccesses, VectorsOfPairsGoWhereTheyAreTold) {
   std::vector<std::uint32_t> expected(kWords);
   for (unsigned t = 0; t < kLanes; ++t)
