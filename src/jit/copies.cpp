@@ -64,6 +64,7 @@ void MemoryAccess::copy(const Copy& what) {
   auto by_lane = [&] { copy_lanes(to, from, limit); };
   if (!has_windows(from, false) || !has_windows(to, true)) {
     module_.statistics.not_vectorised += 2;
+    if (!limit.exists() && may_copy_lines(to, from)) return copy_lines_or(to, from, by_lane);
     return by_lane();
   }
   auto by_window = [&] {

@@ -9,6 +9,7 @@
 
 #include "exec/executable.h"
 #include "jit/in_step.h"
+#include "jit/low_bits.h"
 #include "jit/order.h"
 #include "ptx/awaits.h"
 #include "ptx/dominators.h"
@@ -26,9 +27,9 @@ const Offsets* intern_offsets(Offsets offsets);
 struct Shape {
   bool known = false;  ///< false: no definition seen yet (bottom of the lattice)
   bool affine = false;
-  bool per_part = false;     ///< one base per part of the warp instead of one per warp; never with a pattern
-  bool checked = false;      ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
-  std::uint8_t aligned = 0;  ///< a multiple of 1 << aligned: an affine value's base, else every lane's value
+  bool per_part = false;  ///< one base per part of the warp instead of one per warp; never with a pattern
+  bool checked = false;   ///< affine only while a run-time flag holds (a widened 32-bit index may wrap)
+  LowBits low;            ///< of an affine value's base; else of every lane's value, zeros alone
   std::int64_t stride = 0;
   const Offsets* pattern = nullptr;
 
@@ -39,13 +40,13 @@ struct Shape {
   std::int64_t offset(unsigned lane) const { return pattern ? (*pattern)[lane] : stride * lane; }
   friend bool operator==(const Shape&, const Shape&) = default;
 
-  static Shape varying(std::uint8_t aligned = 0) { return {.known = true, .aligned = aligned}; }
+  static Shape varying(std::uint8_t aligned = 0) { return {.known = true, .low = {.count = aligned}}; }
   static Shape uniform_value() { return {.known = true, .affine = true}; }
-  static Shape strided(std::int64_t stride, bool per_part = false, std::uint8_t aligned = 0) {
-    return {.known = true, .affine = true, .per_part = per_part, .aligned = aligned, .stride = stride};
+  static Shape strided(std::int64_t stride, bool per_part = false, LowBits low = {}) {
+    return {.known = true, .affine = true, .per_part = per_part, .low = low, .stride = stride};
   }
   /// Whole-warp offsets: a stride where they are regular, a pattern where not, varying where too far apart.
-  static Shape with_offsets(const Offsets& offsets, bool checked, std::uint8_t aligned);
+  static Shape with_offsets(const Offsets& offsets, bool checked, LowBits low);
 };
 
 /// Where lanes have which thread coordinates; the only thing of a block's shape that code is specialised for.

@@ -183,8 +183,10 @@ class MatrixRunWriter {
     auto* sum = load(vector(sum_), place_of_sum(d, s));
     if (!flips_b_) return sum;
     const unsigned v = s / (2 * kParts) * kParts + s % kParts;
-    for (const RunProduct& p : products_of(d)) sum = ir_.CreateSub(sum, excess_[p.a][v]);
-    return sum;
+    llvm::Value* excess = nullptr;  // the same for all Ds of these As
+    for (const RunProduct& p : products_of(d))
+      excess = excess == nullptr ? excess_[p.a][v] : ir_.CreateAdd(excess, excess_[p.a][v]);
+    return ir_.CreateSub(sum, excess);
   }
 
   void multiply(const Tile& tile) {

@@ -214,13 +214,14 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
     const Parts values = load_alone(a);
     return registers_.write_parts(a.elements[0], a.type, values[0]);
   }
-  const bool is_near = a.is_plain() && !a.address.shape.uniform() && (has_windows(a, false) || has_runs(a));
+  const bool by_vector = a.is_plain() && !a.address.shape.uniform() && (has_windows(a, false) || has_runs(a));
+  const bool is_near = by_vector || (a.is_plain() && has_wide_lanes(a));
   if (a.is_plain() && a.address.shape.uniform()) {
     auto values = load_uniform(a);
     for (unsigned e = 0; e < a.count; ++e) registers_.write_uniform(a.elements[e], a.type, values[e]);
     return;
   }
-  if (!is_near && counts()) ++module_.statistics.not_vectorised;
+  if (!by_vector && counts()) ++module_.statistics.not_vectorised;
   if (is_near && !a.address.shape.checked) prefetch_next_turn(a, at);
   if (is_near && a.address.shape.checked && cursor_.plan.together) return load_together(a, at);
   const Parts values = !a.is_plain()              ? load_lanes(a)
@@ -378,11 +379,25 @@ void MemoryAccess::store_uniform(const Access& a, const std::vector<WarpValue>& 
   });
 }
 
+/// A memory operation that is no vector.
+void MemoryAccess::count_apart() {
+  if (counts()) ++module_.statistics.memory_operations, ++module_.statistics.not_vectorised;
+  if (cursor_.plan.one_by_one) ++module_.statistics.not_vectorised;
+}
+
 void MemoryAccess::store(unsigned address, unsigned value) {
   const Operand& at = cursor_.operand(address);
   if (parameters_.holds(at, cursor_.opcode().get(ModKind::space))) {
     addresses_.note();
     return parameters_.store(at, value);
+  }
+  if (other_of_pair(1) != nullptr) {  // which makes this one, too
+    count_apart();
+    return;
+  }
+  if (const ptx::Instruction* first = other_of_pair(-1)) {
+    count_apart();
+    return store_pair(*first);
   }
   const Access a = access(address, value);
   std::vector<WarpValue> inputs;
@@ -397,10 +412,9 @@ void MemoryAccess::store(unsigned address, unsigned value) {
     }
   if (a.is_alone) return store_alone(a, inputs, values);
   const bool by_window = a.is_plain() && has_windows(a, true);
-  if (!by_window) {
-    if (counts()) ++module_.statistics.not_vectorised;
+  if (!by_window && counts()) ++module_.statistics.not_vectorised;
+  if (!by_window && !(a.is_plain() && has_wide_lanes(a)) && !has_rows(a))
     return a.is_plain() ? store_scatter(a, values) : store_lanes(a, values);
-  }
   if (!a.address.shape.checked) return store_near(a, values);
   if (cursor_.plan.together)
     return code_.two_ways_together(

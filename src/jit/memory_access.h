@@ -67,6 +67,7 @@ class MemoryAccess {
   Parts load_by_mask(const Access& a, const std::function<Parts(const Access&)>& load);
   void store_by_mask(const Access& a, const std::function<void(const Access&)>& store);
   /// Each instruction once, however often it is written.
+  void count_apart();
   bool counts() const { return !cursor_.plan.together && !code_.writes_otherwise(); }
 
   // ---- windows (windows.cpp) ----
@@ -126,10 +127,21 @@ class MemoryAccess {
 
   // ---- vectors of 16 bytes, lane by lane (wide_lanes.cpp) ----
   bool is_wide(const Access& a) const;
+  bool has_wide_lanes(const Access& a) const { return a.address.shape.affine && is_wide(a); }
   llvm::Value* start_of_lane(const Access& a, llvm::Value* addresses, unsigned lane);
   void prefetch_wide_lanes(const Access& a, llvm::Value* addresses);
   Parts load_wide_lanes(const Access& a);
   void store_wide_lanes(const Access& a, const Parts& values);
+
+  // ---- pairs of words, four lanes' side by side (row_stores.cpp) ----
+  bool has_all_lanes(const Mask& mask) const;
+  bool has_rows(const Access& a) const;
+  llvm::Value* row_of(const Parts& values, unsigned lane);
+  void store_near_rows(const Access& a, const Parts& values);
+  bool are_pair(const ptx::Instruction& first, const ptx::Instruction& second) const;
+  const ptx::Instruction* other_of_pair(int distance) const;
+  llvm::Value* lie_in_rows(const std::vector<llvm::Value*>& addresses);
+  void store_pair(const ptx::Instruction& first);
 
   // ---- copies (copies.cpp) ----
   /// How much of their sources lanes read.
@@ -145,6 +157,13 @@ class MemoryAccess {
   Val limited(Val element, Val bytes, unsigned first);
   void copy_windows(const Access& to, const Access& from, const Limit& limit);
   void copy_lanes(const Access& to, const Access& from, const Limit& limit);
+
+  // ---- copies of whole lines (row_copies.cpp) ----
+  bool may_copy_lines(const Access& to, const Access& from) const;
+  std::vector<llvm::Value*> begins_of_lines(const Access& a);
+  llvm::Value* are_lines(const std::vector<llvm::Value*>& begins, unsigned zeros);
+  void copy_lines(const std::vector<llvm::Value*>& to, const std::vector<llvm::Value*>& from);
+  void copy_lines_or(const Access& to, const Access& from, const std::function<void()>& by_lane);
 
   // ---- vectors of addresses ----
   llvm::Value* gather(llvm::Type* element, llvm::Value* addresses, llvm::Align align, llvm::Value* mask,

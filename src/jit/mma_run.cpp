@@ -47,10 +47,12 @@ class MmaRunFinder {
     for (const unsigned place : {kA, kB})
       for (const Operand& o : function_.elements_of(function_.operands_of(i)[place])) read_.insert(o.index);
   }
-  /// It only computes in registers, none of them a sum, and changes none that is still to be multiplied.
+  /// It only computes in registers, or loads matrices, none of them a sum, and changes none that is still to
+  /// be multiplied.
   bool may_stand_between(const Instruction& i) {
     if (run_.empty()) return true;
-    if (i.opcode->row->text->effects != isa::Effects::pure) return false;
+    const bool is_load = i.op() == isa::Op::ldmatrix && is_plain_load(i);
+    if (i.opcode->row->text->effects != isa::Effects::pure && !is_load) return false;
     ptx::register_uses(function_, i, now_);
     const auto is_sum = [&](ptx::RegisterId r) { return sums_.contains(r); };
     return std::ranges::none_of(now_.uses, is_sum) &&

@@ -1,5 +1,6 @@
 // Products of a warp that compiled code makes together: mmas of one spelling behind each other, at the last
-// of them (matrix_run.h). Nobody can see the difference: until then nothing reads or writes their matrices.
+// of them (matrix_run.h), loads of other matrices between them or not. Nobody can see the difference: until
+// then nothing reads or writes their matrices.
 #pragma once
 
 #include <vector>

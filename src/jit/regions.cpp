@@ -114,7 +114,7 @@ void Regions::leave_if_wrapped(const std::vector<ptx::RegisterId>& registers, st
 bool Regions::may_resume(const FrameUse& use) const {
   return std::ranges::all_of(use.loaded, [&](ptx::RegisterId r) {
     Shape here = plan_.shape(r), there = by_lanes_.shape(r);
-    here.aligned = there.aligned = 0;
+    here.low = there.low = {};
     return here == there;
   });
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "jit/function_plan.h"
+#include "jit/shape_operations.h"
 
 namespace raddle::jit {
 namespace {
@@ -16,18 +17,16 @@ using isa::ModKind;
 using isa::Type;
 using ptx::Operand;
 
-constexpr std::uint8_t kWarpAligned = 5;  // a warp's first thread is a multiple of 32
+constexpr LowBits kWarpAligned{.count = 5};  // a warp's first thread is a multiple of 32
 
-std::uint8_t trailing_zeros(std::int64_t value) {
-  return static_cast<std::uint8_t>(
-      value == 0 ? 31 : std::min(31, std::countr_zero(static_cast<std::uint64_t>(value))));
-}
+std::uint8_t trailing_zeros(std::int64_t value) { return LowBits::of(value).aligned(); }
 
 /// The alignment of every lane's value, not of the base alone.
 std::uint8_t lane_alignment(const Shape& s) {
-  std::uint8_t aligned = s.aligned;
+  std::uint8_t aligned = s.low.aligned();
   if (s.affine)
-    for (unsigned l = 1; l < exec::kWarpSize; ++l) aligned = std::min(aligned, trailing_zeros(s.offset(l)));
+    for (unsigned l = 0; l < exec::kWarpSize; ++l)
+      aligned = std::min(aligned, LowBits::of(s.low.value + s.offset(l), s.low.count).aligned());
   return aligned;
 }
 
@@ -40,7 +39,7 @@ Shape meet(const Shape& a, const Shape& b) {
   Shape s = a;
   s.per_part |= b.per_part;
   s.checked |= b.checked;
-  s.aligned = std::min(a.aligned, b.aligned);
+  s.low = a.low.common(b.low);
   return s;
 }
 
@@ -72,7 +71,7 @@ Shape FunctionPlan::special_shape(const Operand& o) const {
       // Blocks of whole warps, so that a thread's number in the grid keeps its lane in the low bits.
       const bool whole = layout.layout == LaneLayout::whole_warps || layout.layout == LaneLayout::one_row ||
                          (layout.layout == LaneLayout::one_dimension && layout.full_warps);
-      return Shape::strided(0, false, whole && o.component == 0 ? kWarpAligned : 0);
+      return Shape::strided(0, false, whole && o.component == 0 ? kWarpAligned : LowBits());
     }
     case RegisterScope::number:
       return Shape::strided(1, false, kWarpAligned);
@@ -85,7 +84,7 @@ Shape FunctionPlan::special_shape(const Operand& o) const {
 
 /// One thread's value is one for all lanes that run.
 Shape FunctionPlan::as_run(const Shape& shape) const {
-  return one_by_one && shape.known ? Shape::strided(0, false, lane_alignment(shape)) : shape;
+  return one_by_one && shape.known ? Shape::strided(0, false, LowBits::zeros(lane_alignment(shape))) : shape;
 }
 
 Shape FunctionPlan::operand_shape(const Operand& o) const {
@@ -140,63 +139,6 @@ Shape FunctionPlan::address_shape(const Operand& address) const {
   return shapes_[address.index];
 }
 
-namespace {
-
-/// base_a + base_b with lane offsets combined by `combine`.
-template <class Combine>
-Shape combined(const Shape& a, const Shape& b, Combine combine) {
-  if (!a.known || !b.known) return Shape{};
-  if (!a.affine || !b.affine) return Shape::varying();
-  std::uint8_t aligned = std::min(a.aligned, b.aligned);
-  if (a.per_part || b.per_part) {
-    if (a.pattern || b.pattern) return Shape::varying();
-    Shape s = Shape::strided(combine(a.stride, b.stride), true, aligned);
-    s.checked = a.checked || b.checked;
-    return s;
-  }
-  if (!a.pattern && !b.pattern) {
-    Shape s = Shape::strided(combine(a.stride, b.stride), false, aligned);
-    s.checked = a.checked || b.checked;
-    return s;
-  }
-  Offsets offsets;
-  for (unsigned l = 0; l < exec::kWarpSize; ++l) offsets.push_back(combine(a.offset(l), b.offset(l)));
-  return Shape::with_offsets(offsets, a.checked || b.checked, aligned);
-}
-
-/// Lanes' values lie in one block of 1 << aligned, which begins at the base.
-bool is_block(const Shape& s, unsigned lanes) {
-  if (!s.affine) return false;
-  for (unsigned l = 0; l < lanes; ++l)
-    if (s.offset(l) < 0 || s.offset(l) >= (std::int64_t{1} << s.aligned)) return false;
-  return true;
-}
-
-/// Or is a sum where all bits in which a's lanes differ are zero in the bases of both; b's lanes are alike.
-bool joins_as_sum(Shape a, const Shape& b) {
-  a.aligned = std::min(a.aligned, b.aligned);
-  return b.equal_lanes() && !a.per_part && !b.per_part && is_block(a, exec::kWarpSize);
-}
-
-/// Bit operations with a constant act on the lanes' low bits and on the base apart, if the base's low bits
-/// are zero and every lane's offset lies below that alignment. `bits` maps (value) -> result for offsets; the
-/// base's own result comes from the same instruction on scalars, so offsets count from bits(0).
-template <class Bits>
-Shape bitwise(const Shape& a, unsigned lanes, Bits bits, std::uint8_t aligned) {
-  if (!a.known) return Shape{};
-  if (!is_block(a, lanes)) return Shape::varying();
-  Offsets offsets;
-  for (unsigned l = 0; l < lanes; ++l) offsets.push_back(bits(a.offset(l)) - bits(0));
-  if (!a.per_part) return Shape::with_offsets(offsets, a.checked, aligned);
-  for (unsigned l = 0; l < lanes; ++l)
-    if (offsets[l] != offsets[1] * l) return Shape::varying();
-  Shape s = Shape::strided(offsets[1], true, aligned);
-  s.checked = a.checked;
-  return s;
-}
-
-}  // namespace
-
 const Offsets* intern_offsets(Offsets offsets) {
   static std::mutex lock;
   static std::set<Offsets> all;
@@ -204,14 +146,14 @@ const Offsets* intern_offsets(Offsets offsets) {
   return &*all.insert(std::move(offsets)).first;
 }
 
-Shape Shape::with_offsets(const Offsets& offsets, bool checked, std::uint8_t aligned) {
+Shape Shape::with_offsets(const Offsets& offsets, bool checked, LowBits low) {
   constexpr std::int64_t kFar = 1 << 20;
   bool regular = true;
   for (unsigned l = 0; l < offsets.size(); ++l) {
     if (offsets[l] > kFar || offsets[l] < -kFar) return varying();
     regular = regular && offsets[l] == offsets[1] * l;
   }
-  Shape s = strided(regular ? offsets[1] : 0, false, aligned);
+  Shape s = strided(regular ? offsets[1] : 0, false, low);
   s.checked = checked;
   if (!regular) s.pattern = intern_offsets(offsets);
   return s;
@@ -231,22 +173,25 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
   };
   auto shape = [&](unsigned k) {
     Shape s = operand_shape(operands[k]);
-    if (std::int64_t value; constant(k, value)) s.aligned = trailing_zeros(value);
+    if (std::int64_t value; constant(k, value)) s.low = LowBits::of(value);
     return s;
   };
   auto wrapped = [&](std::int64_t x) { return wrap(x, d.type); };
   auto sum = [&](const Shape& a, const Shape& b) {
     return combined(a, b, [&](auto x, auto y) { return wrapped(x + y); });
   };
+  const unsigned lanes_of_base[] = {exec::kWarpSize, part_lanes};
   // Widening a strided 32-bit value is strided only if no lane wraps: a run-time check.
   auto widen = [&](Shape s, Type from) {
     if (s.known && s.affine && !s.equal_lanes() && isa::bit_size(from) < isa::bit_size(d.type))
       s.checked = true;
     return s;
   };
-  auto scaled = [&](Shape s, std::int64_t factor) {
-    s.aligned = static_cast<std::uint8_t>(std::min(31, s.aligned + trailing_zeros(factor)));
-    return combined(s, Shape::strided(0, false, 31), [&](auto x, auto) { return wrapped(x * factor); });
+  auto scaled = [&](const Shape& s, std::int64_t factor) {
+    Shape all = combined(s, Shape::uniform_value(), [&](auto x, auto) { return wrapped(x * factor); });
+    const int count = std::min<int>(LowBits::kMost, s.low.count + trailing_zeros(factor));
+    if (all.affine) all.low = LowBits::of(s.low.value * factor, static_cast<unsigned>(count));
+    return all;
   };
   std::int64_t c = 0;
   auto product = [&](unsigned a, unsigned b) {
@@ -255,12 +200,13 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
     if (x.affine && constant(b, c)) return scaled(widen(x, operands[a].type), c);
     if (y.affine && constant(a, c)) return scaled(widen(y, operands[b].type), c);
     if (!x.equal_lanes() || !y.equal_lanes()) return Shape::varying();
-    Shape s = Shape::strided(0, x.per_part || y.per_part, std::max(x.aligned, y.aligned));
+    Shape s = Shape::strided(0, x.per_part || y.per_part,
+                             LowBits::zeros(std::max(x.low.aligned(), y.low.aligned())));
     s.checked = x.checked || y.checked;
     return s;
   };
-  auto bits_of = [&](const Shape& a, auto bits, std::uint8_t aligned) {
-    return bitwise(a, a.per_part ? part_lanes : exec::kWarpSize, bits, aligned);
+  auto bits_of = [&](const Shape& a, auto bits, unsigned count) {
+    return bitwise(a, lanes_of_base[a.per_part], bits, count);
   };
   auto equal = [&](unsigned a, unsigned b) {  // lanes of each part alike: the operation on scalars
     Shape x = shape(a), y = shape(b);
@@ -271,14 +217,20 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
     s.checked = shape(a).checked || shape(b).checked;
     return s;
   };
-  auto with_constant = [&](auto operation, auto aligned) {
+  // Masking with a number of these low bits leaves no others.
+  auto of_bits = [&](auto operation, bool is_mask) {
     if (equal(1, 2)) return per_part(1, 2);
     for (unsigned k : {2u, 1u})
-      if (constant(k, c))
-        return bits_of(shape(3 - k), [&](std::int64_t x) { return operation(x, c); }, aligned(shape(3 - k)));
-    return shape(1).known && shape(2).known ? Shape::varying() : Shape{};
+      if (constant(k, c)) {
+        const unsigned count = shape(3 - k).low.count;
+        const bool leaves_these = is_mask && c >= 0 && c >> count == 0;
+        return bits_of(
+            shape(3 - k), [&](std::int64_t x) { return operation(x, c); },
+            leaves_these ? LowBits::kMost : count);
+      }
+    if (!shape(1).known || !shape(2).known) return Shape{};
+    return bitwise(shape(1), shape(2), operation);
   };
-  auto as_constant = [&](const Shape&) { return trailing_zeros(c); };
   switch (opcode.row->text->affine) {
     case Affine::move:
       return shape(1);
@@ -301,15 +253,13 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
       if (!constant(2, c) || c < 0 || c >= isa::bit_size(d.type)) return Shape::varying();
       return bits_of(
           shape(1), [&](std::int64_t x) { return x >> c; },
-          static_cast<std::uint8_t>(std::max<std::int64_t>(0, shape(1).aligned - c)));
+          static_cast<unsigned>(std::max<std::int64_t>(0, shape(1).low.count - c)));
     case Affine::mask:
-      return with_constant([](auto x, auto y) { return x & y; }, [](const Shape& a) { return a.aligned; });
+      return of_bits([](auto x, auto y) { return x & y; }, true);
     case Affine::flip:
-      return with_constant([](auto x, auto y) { return x ^ y; }, as_constant);
+      return of_bits([](auto x, auto y) { return x ^ y; }, false);
     case Affine::join:
-      if (joins_as_sum(shape(1), shape(2)) || joins_as_sum(shape(2), shape(1)))
-        return sum(shape(1), shape(2));
-      return with_constant([](auto x, auto y) { return x | y; }, as_constant);
+      return of_bits([](auto x, auto y) { return x | y; }, false);
     case Affine::convert: {
       if (opcode.type_count < 2 || isa::is_float(opcode.type(0)) || isa::is_float(opcode.type(1)) ||
           !is_address_width(opcode.type(0)) || !is_address_width(opcode.type(1)) ||
@@ -343,10 +293,12 @@ bool FunctionPlan::compares_alike(const ptx::Instruction& i) const {
   }
   const Operand* limit = constant(operands[is_swapped ? *a : *b]);
   const Shape lanes = operand_shape(operands[is_swapped ? *b : *a]);
-  if (!limit || lanes.checked || lanes.per_part || !is_block(lanes, exec::kWarpSize)) return false;
+  unsigned count = 0;
+  while (count < lanes.low.count && !is_block(lanes, count)) ++count;
+  if (!limit || lanes.checked || lanes.per_part || !is_block(lanes, count)) return false;
   const bool excludes = relation == Mod::lt || relation == Mod::ge;
   if (!excludes && relation != Mod::le && relation != Mod::gt) return false;
-  return trailing_zeros(limit->value + (excludes ? 0 : 1)) >= lanes.aligned;
+  return trailing_zeros(limit->value + (excludes ? 0 : 1)) >= count;
 }
 
 /// Low bits that are zero in all lanes of what an address computation gives.
@@ -436,7 +388,8 @@ Shape FunctionPlan::result_shape(const ptx::Instruction& i) const {
     Shape s = affine_result(i);
     if (!s.known) return s;
     if (!s.affine) s = all_uniform ? Shape::uniform_value() : Shape::varying();
-    s.aligned = std::max(s.aligned, result_alignment(i));  // of every lane, so of the base
+    if (const LowBits zeros = LowBits::zeros(result_alignment(i)); zeros.count > s.low.count)
+      s.low = zeros;  // of every lane, so of the base
     return s;
   }
   return all_uniform ? Shape::uniform_value() : Shape::varying();
@@ -476,7 +429,9 @@ bool FunctionPlan::update_shapes() {
         bool plain = single && uses.definitions.size() == 1;
         Shape written = shape;
         // Only a plain destination can be strided; vectors and second destinations are uniform or varying.
-        if (!plain && shape.known) written.aligned = 0;
+        if (!plain && shape.known) written.low = {};
+        if (i.guard != ptx::kNone)
+          written.low = LowBits::zeros(written.low.aligned());  // the old value may be 0
         if (strided && !plain) written = Shape::varying();
         if (shape.known && must_blend(b, r)) {
           // Lanes elsewhere keep their old values: an address stays affine while a run-time flag says there

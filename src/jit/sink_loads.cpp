@@ -71,7 +71,8 @@ class BlockSinker {
 
   /// Where a load goes: to the first use of what it loads, a product that is not among the first of its run.
   std::optional<std::uint32_t> goal_of(std::uint32_t n) const {
-    if (begins_.empty() || !is_plain_load(function_.instructions[n])) return {};
+    const Instruction& load = function_.instructions[n];
+    if (begins_.empty() || load.op() == isa::Op::ldmatrix || !is_plain_load(load)) return {};
     const ptx::RegisterUses own = uses_of(n);
     std::optional<std::uint32_t> goal;
     for (std::uint32_t use = n + 1; use < block_.end && !goal; ++use) {

@@ -66,7 +66,8 @@ bool MemoryAccess::is_wide(const Access& a) const {
   });
 }
 
-/// @param addresses  the lanes' in memory, null where they have constant distances
+/// @param addresses  the lanes' in memory, null where they have constant distances (a checked address: where
+///                   its flag holds)
 llvm::Value* MemoryAccess::start_of_lane(const Access& a, llvm::Value* addresses, unsigned lane) {
   if (addresses != nullptr)
     return code_.pointer(values_.load_lane(addresses, ir_.getInt64Ty(), ir_.getInt32(lane)));
@@ -92,7 +93,7 @@ void MemoryAccess::prefetch_wide_lanes(const Access& a, llvm::Value* addresses) 
 /// The accesses are volatile, and frozen lest LLVM make a load one with a shuffle: each is an instruction of
 /// its own, which tells its lane.
 MemoryAccess::Parts MemoryAccess::load_wide_lanes(const Access& a) {
-  llvm::Value* addresses = a.address.shape.scalar() ? nullptr : values_.spill(a.address);
+  llvm::Value* addresses = a.address.shape.affine ? nullptr : values_.spill(a.address);
   if (addresses != nullptr) keep_in_memory(ir_, addresses);
   prefetch_wide_lanes(a, addresses);
   auto* group = llvm::FixedVectorType::get(ir_.getIntNTy(a.bytes * 8), a.count);
@@ -117,7 +118,7 @@ MemoryAccess::Parts MemoryAccess::load_wide_lanes(const Access& a) {
 
 /// In the order of lanes, so that the highest counts where several write to one place.
 void MemoryAccess::store_wide_lanes(const Access& a, const Parts& values) {
-  llvm::Value* addresses = a.address.shape.scalar() ? nullptr : values_.spill(a.address);
+  llvm::Value* addresses = a.address.shape.affine ? nullptr : values_.spill(a.address);
   if (addresses != nullptr) keep_in_memory(ir_, addresses);
   const unsigned in_vector = code_.lanes() / a.count;
   std::vector<Vectors> groups;

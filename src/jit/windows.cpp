@@ -203,11 +203,13 @@ void MemoryAccess::store_by_mask(const Access& a, const std::function<void(const
 
 MemoryAccess::Parts MemoryAccess::load_near(const Access& a) {
   return load_by_mask(a, [this](const Access& some) {
+    if (has_wide_lanes(some) && !has_windows(some, false)) return load_wide_lanes(some);
     return has_windows(some, false) ? load_windows(some) : load_runs(some);
   });
 }
 
 void MemoryAccess::store_near(const Access& a, const Parts& values) {
+  if (!has_windows(a, true)) return has_rows(a) ? store_near_rows(a, values) : store_wide_lanes(a, values);
   const auto store = [&] {
     store_by_mask(a, [&](const Access& some) { store_windows(some, values, Way::through_caches); });
   };

@@ -106,36 +106,81 @@ LaneValue addresses_of(WarpEmitter& e, unsigned k, unsigned matrices) {
   return addresses;
 }
 
+using Parts = std::vector<llvm::Value*>;
+using AddressOfRow = std::function<llvm::Value*(unsigned lane)>;
+
 /// A matrix as words of threads, its rows at the addresses of eight lanes. The loads are volatile: each is an
 /// instruction of its own, which tells its lane.
-std::vector<llvm::Value*> join_rows(WarpEmitter& e, const LaneArray& addresses, unsigned matrix) {
+Parts join_rows(WarpEmitter& e, const AddressOfRow& address, unsigned matrix) {
   auto* row = llvm::FixedVectorType::get(e.ir.getInt16Ty(), kRows);
   std::vector<llvm::Value*> rows;
   for (unsigned lane = matrix * kRows; lane < (matrix + 1) * kRows; ++lane) {
-    auto* at = e.code.pointer(addresses[e.ir.getInt32(lane)]);
+    auto* at = e.code.pointer(address(lane));
     rows.push_back(e.code.for_lanes(
         {lane, 1}, [&] { return e.ir.CreateAlignedLoad(row, at, llvm::Align(kRowBytes), true); }));
   }
   auto* elements = llvm::concatenateVectors(e.ir, rows);
   if (e.has(Mod::trans)) elements = transposed(e.ir, elements);
   auto* words = e.ir.CreateBitCast(elements, llvm::FixedVectorType::get(e.ir.getInt32Ty(), exec::kWarpSize));
-  std::vector<llvm::Value*> parts;
+  Parts parts;
   for (unsigned p = 0; p < e.parts(); ++p)
     parts.push_back(e.ir.CreateExtractVector(e.words(), words, e.ir.getInt64(p * e.lanes())));
   return parts;
 }
 
+std::vector<Parts> join_rows_of_all(WarpEmitter& e, const AddressOfRow& address, unsigned matrices) {
+  std::vector<Parts> all;
+  e.context.mark_lane(e.ir.getInt32(0));  // from which loads count theirs
+  for (unsigned m = 0; m < matrices; ++m) all.push_back(join_rows(e, address, m));
+  e.context.mark_lane(nullptr);
+  return all;
+}
+
+/// From addresses in memory.
+std::vector<Parts> load_rows_anywhere(WarpEmitter& e, const std::vector<llvm::Value*>& vectors,
+                                      unsigned matrices) {
+  const LaneArray addresses = e.spill(vectors);
+  keep_in_memory(e.ir, addresses.pointer());
+  return join_rows_of_all(e, [&](unsigned lane) { return addresses[e.ir.getInt32(lane)]; }, matrices);
+}
+
+/// At constant distances from one address.
+std::vector<Parts> load_rows_near(WarpEmitter& e, const WarpValue& addresses, unsigned matrices) {
+  const auto at = [&](unsigned lane) {
+    const auto offset = static_cast<std::uint64_t>(addresses.shape.offset(lane));
+    return e.ir.CreateAdd(addresses.bases[0], e.ir.getInt64(offset));
+  };
+  return join_rows_of_all(e, at, matrices);
+}
+
+/// What one of two ways loads.
+std::vector<Parts> load_rows_checked(WarpEmitter& e, const WarpValue& addresses, unsigned matrices) {
+  std::vector<Parts> slots(matrices), loaded(matrices);
+  for (Parts& parts : slots)
+    for (unsigned p = 0; p < e.parts(); ++p) parts.push_back(e.code.entry_alloca(e.words(), "loaded"));
+  const auto keep = [&](const std::vector<Parts>& made) {
+    for (unsigned m = 0; m < matrices; ++m)
+      for (unsigned p = 0; p < e.parts(); ++p) e.ir.CreateStore(made[m][p], slots[m][p]);
+  };
+  e.code.two_ways(
+      addresses.ok, [&] { keep(load_rows_near(e, addresses, matrices)); },
+      [&] { keep(load_rows_anywhere(e, e.values.wrapped(addresses), matrices)); });
+  for (unsigned m = 0; m < matrices; ++m)
+    for (auto* slot : slots[m]) loaded[m].push_back(e.ir.CreateLoad(e.words(), slot));
+  return loaded;
+}
+
 /// For all lanes of the warp.
 void load_matrices(WarpEmitter& e) {
   const auto destinations = e.elements(0);
-  const LaneArray addresses = e.spill(address_of(e, 1, static_cast<unsigned>(destinations.size())));
-  keep_in_memory(e.ir, addresses.pointer());
-  std::vector<std::vector<llvm::Value*>> matrices;
-  e.context.mark_lane(e.ir.getInt32(0));  // from which loads count theirs
-  for (unsigned m = 0; m < destinations.size(); ++m) matrices.push_back(join_rows(e, addresses, m));
-  e.context.mark_lane(nullptr);
-  for (unsigned m = 0; m < destinations.size(); ++m)
-    e.registers.write_parts(destinations[m], Type::b32, std::move(matrices[m]));
+  const auto matrices = static_cast<unsigned>(destinations.size());
+  const WarpValue addresses = address_of(e, 1, matrices);
+  const bool is_near = addresses.shape.affine && !addresses.shape.per_part && !e.cursor.plan.together;
+  std::vector<Parts> rows = !is_near ? load_rows_anywhere(e, e.values.vectors(addresses), matrices)
+                            : addresses.shape.checked ? load_rows_checked(e, addresses, matrices)
+                                                      : load_rows_near(e, addresses, matrices);
+  for (unsigned m = 0; m < matrices; ++m)
+    e.registers.write_parts(destinations[m], Type::b32, std::move(rows[m]));
 }
 
 }  // namespace

@@ -54,6 +54,15 @@ TEST(MmaRun, GoesOnOverArithmetic) {
   EXPECT_THAT(mma_runs_of(kOneMma + mma(0, 1, 1)), ElementsAre(2, 2)) << "another product of the same D";
 }
 
+TEST(MmaRun, GoesOnOverLoadsOfOtherMatrices) {
+  const auto between = [](const std::string& to, const std::string& guard = "") {
+    return kOneMma + guard + "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {" + to + "}, [tile]; " + kOtherMma;
+  };
+  EXPECT_THAT(mma_runs_of(between("%b1")), ElementsAre(2, 2));
+  EXPECT_THAT(mma_runs_of(between("%b0")), ElementsAre(1, 1)) << "is still to be multiplied";
+  EXPECT_THAT(mma_runs_of(between("%b1", "@%q ")), ElementsAre(1, 1));
+}
+
 TEST(MmaRun, EndsWhereOthersMaySeeOrChangeItsMatrices) {
   for (const char* between :
        {"mov.b32 %r, %d1; ", "mov.b32 %d1, %r; ", "mov.b32 %a1, %r; ", "mov.b32 %b0, %r; ", "bar.sync 0; ",
@@ -116,6 +125,8 @@ TEST(SinkLoads, PassesNothingThatMayChangeThem) {
   for (const char* between : {"st.global.b32 [%p], %r; ", "bar.sync 0; ", "add.u64 %p, %p, 4; ",
                               "mov.b32 %r, %a2; ", "mov.b32 %a2, %r; ", "atom.global.add.u32 %r, [%p], 1; "})
     EXPECT_EQ(sunk(load_of("%a2") + between + eight_mmas()), "") << between;
+  const std::string matrix = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%a2}, [tile]; ";
+  EXPECT_EQ(sunk(matrix + eight_mmas()), "") << "its products join those before";
   EXPECT_EQ(sunk("ld.volatile.global.b32 %a2, [%p]; " + eight_mmas()), "");
   EXPECT_EQ(sunk("@%q ld.global.b32 %a2, [%p]; " + eight_mmas()), "");
 }
