@@ -450,6 +450,7 @@ void bulk_copy(WarpContext* warp, std::uint32_t lane, const exec::BulkRequest* r
     problem = unit.submit(requester_of(warp, lane), *request);
   }
   if (problem) worker_of(warp).fault(block_of(warp), unit.culprit(), problem);
+  worker_of(warp).look_ahead().note(*warp->cta, *request);
   worker_of(warp).meet(warp);
 }
 

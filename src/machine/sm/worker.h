@@ -20,6 +20,7 @@
 #include "machine/sm/block.h"
 #include "machine/sm/grants.h"
 #include "machine/tma/adversary.h"
+#include "machine/tma/look_ahead.h"
 
 namespace raddle::machine {
 
@@ -115,10 +116,16 @@ class Worker {
     looks_ = 0;
     raise_poll();
   }
-  /// Where copies land late: a kernel meets the machine, so some may land and others may run.
+  /// A kernel meets the machine. Where copies land late, some may land and others may run; else some of what
+  /// bulk loads will read is fetched.
   void meet(exec::WarpContext* warp) {
-    if (adversary_) meet_adversary(warp);
+    if (adversary_)
+      meet_adversary(warp);
+    else
+      look_ahead_.go_on();
   }
+  /// What bulk loads will read, of the CTA that runs.
+  LookAhead& look_ahead() { return look_ahead_; }
   // exec::Services::wgmma_issue and so on (wgmmas.cpp)
   void issue_wgmma(Warp& warp, const exec::IssuedWgmma& issued);
   void fence_wgmmas(Warp& warp);
@@ -310,6 +317,7 @@ class Worker {
   std::uint64_t progress_ = 0;          // counts finished CTAs, and completed waits at barriers or for words
   std::uint64_t turn_began_ = 0;        // progress_ when the running block was resumed
   std::optional<Adversary> adversary_;  // where copies land late
+  LookAhead look_ahead_;                // where they do not
   std::uint64_t random_ = 0;            // deterministic mode: state of the choices, 0 otherwise
   std::uint64_t poll_clock_ = 0;
   std::uint64_t last_look_ = 0;  // at a clock, and how many came soon after the one before
