@@ -82,8 +82,8 @@ class Rebuilding {
       is_vector = is_or_may(elements[i], {some.vector, i});
     if (is_vector) return some.vector;
     if (!std::ranges::all_of(elements, [&](const Element& e) { return is_or_may(e, some); })) return nullptr;
-    return ir_.CreateShuffleVector(
-        some.vector, std::vector<int>(elements.size(), static_cast<int>(some.lane)));
+    return ir_.CreateShuffleVector(some.vector,
+                                   std::vector<int>(elements.size(), static_cast<int>(some.lane)));
   }
 
   static bool is_by_element(const llvm::Instruction& i) {
@@ -101,7 +101,8 @@ class Rebuilding {
     for (unsigned o = 0; o < a.getNumOperands(); ++o)
       if (a.getOperand(o)->getType()->getScalarType() != b.getOperand(o)->getType()->getScalarType())
         return false;
-    return !llvm::isa<llvm::CallInst>(a) || a.getOperand(a.getNumOperands() - 1) == b.getOperand(b.getNumOperands() - 1);
+    return !llvm::isa<llvm::CallInst>(a) ||
+           a.getOperand(a.getNumOperands() - 1) == b.getOperand(b.getNumOperands() - 1);
   }
 
   llvm::Value* by_operation(const Elements& elements, const Element& some) {
@@ -118,8 +119,9 @@ class Rebuilding {
     for (unsigned o = 0; o < one->getNumOperands() - (is_call ? 1 : 0); ++o) {
       Elements of_operand;
       for (const Element& e : elements)
-        of_operand.push_back(
-            e.vector == nullptr ? e : Element{llvm::cast<llvm::Instruction>(e.vector)->getOperand(o), e.lane});
+        of_operand.push_back(e.vector == nullptr
+                                 ? e
+                                 : Element{llvm::cast<llvm::Instruction>(e.vector)->getOperand(o), e.lane});
       operands.push_back(rebuild(std::move(of_operand)));
       if (operands.back() == nullptr) return nullptr;
     }
@@ -128,7 +130,8 @@ class Rebuilding {
 
   llvm::Value* write(const Elements& elements, const llvm::Instruction& one,
                      const std::vector<llvm::Value*>& operands) {
-    auto* type = llvm::FixedVectorType::get(one.getType()->getScalarType(), static_cast<unsigned>(elements.size()));
+    auto* type =
+        llvm::FixedVectorType::get(one.getType()->getScalarType(), static_cast<unsigned>(elements.size()));
     llvm::Value* made = nullptr;
     if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&one))
       made = ir_.CreateIntrinsic(type, call->getIntrinsicID(), operands);
@@ -151,8 +154,8 @@ class Rebuilding {
 /// What a store writes, if that is a vector: place of the operand; null: it is none.
 llvm::Use* stored_vector(llvm::Instruction& i) {
   const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-  const bool stores = llvm::isa<llvm::StoreInst>(i) || (intrinsic != nullptr && intrinsic->getIntrinsicID() ==
-                                                                                    llvm::Intrinsic::masked_store);
+  const bool stores = llvm::isa<llvm::StoreInst>(i) ||
+                      (intrinsic != nullptr && intrinsic->getIntrinsicID() == llvm::Intrinsic::masked_store);
   return stores && i.getOperand(0)->getType()->isVectorTy() ? &i.getOperandUse(0) : nullptr;
 }
 

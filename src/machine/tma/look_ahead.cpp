@@ -19,7 +19,9 @@ void LookAhead::note_load(const exec::CtaContext& cta, std::uint64_t from, std::
 void LookAhead::fetch() {
   constexpr std::uint64_t kLine = 64, kAtOnce = 16 * kLine;
   const std::uint64_t until = std::min(next_ + kAtOnce, end_);
-  for (; next_ < until; next_ += kLine) __builtin_prefetch(reinterpret_cast<const void*>(next_), 0, 2);
+  for (std::uint64_t at = next_; at < until; at += kLine)
+    __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2);
+  next_ = until;
 }
 
 }  // namespace raddle::machine
