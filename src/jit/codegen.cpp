@@ -29,6 +29,7 @@
 #include "jit/executable.h"
 #include "jit/function_builder.h"
 #include "jit/fused.h"
+#include "jit/interleaved.h"
 #include "jit/prefetch.h"
 #include "jit/variables.h"
 
@@ -174,6 +175,7 @@ void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachin
   } else {
     llvm::cantFail(passes.parsePassPipeline(pipeline, kOptimisingPasses));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchFarLoads()));
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KeepInterleaved()));
   }
   if (!target.simd.fused) pipeline.addPass(ExpandFused());
   pipeline.run(module, modules);

@@ -442,15 +442,21 @@ TmaRequester requester_of(WarpContext* warp, std::uint32_t lane) {
   return {.cta = warp->cta, .thread = warp->warp_id * exec::kWarpSize + lane, .line = warp->line};
 }
 
+TmaProblem submit(TmaUnit& unit, WarpContext* warp, std::uint32_t lane, const exec::BulkRequest& request) {
+  const Touching touching(warp, lane);
+  return unit.submit(requester_of(warp, lane), request);
+}
+
+// A copy of the problem would read at once what has just been written in parts, which takes until the bulk
+// copy's own stores have left the processor's queue.
 void bulk_copy(WarpContext* warp, std::uint32_t lane, const exec::BulkRequest* request) {
   TmaUnit& unit = tma_of(warp);
-  TmaProblem problem;
-  {
-    const Touching touching(warp, lane);
-    problem = unit.submit(requester_of(warp, lane), *request);
-  }
-  if (problem) worker_of(warp).fault(block_of(warp), unit.culprit(), problem);
-  worker_of(warp).meet(warp);
+  Worker& worker = worker_of(warp);
+  const TmaProblem problem = submit(unit, warp, lane, *request);
+  if (problem) worker.fault(block_of(warp), unit.culprit(), problem);
+  if (unit.take_stored_past_caches()) worker.note_stores_past_caches();
+  worker.look_ahead().note(*warp->cta, *request);
+  worker.meet(warp);
 }
 
 void bulk_commit(WarpContext* warp, std::uint32_t lanes) {
@@ -470,6 +476,7 @@ void bulk_wait(WarpContext* warp, std::uint32_t lanes, std::uint32_t groups, std
     }
     if (problem) worker_of(warp).fault(block_of(warp), unit.culprit(), problem);
   }
+  if (only_reads == 0) worker_of(warp).order_stores();
   worker_of(warp).meet(warp);
 }
 

@@ -28,14 +28,14 @@ std::size_t Worker::serve(std::size_t first, Moves& moves) {
   return static_cast<std::size_t>(behind - started_.begin());
 }
 
-void Worker::give_turn(Block& block, Moves& moves) {
+void Worker::give_turn(Block& first, Moves& moves) {
   const std::uint64_t before = progress_;
   slice_over_ = false;
-  if (!must_park(block)) take_turn(block);
+  Block& block = must_park(first) ? first : take_turn(first);
   const bool parks = must_park(block), waits = block.status == Block::Status::waiting;
   moves.any |= progress_ != before || slice_over_ || parks || !waits;
   if (!parks && waits) {
-    ++block.turns;
+    ++first.turns;
     return;
   }
   const auto position = static_cast<std::size_t>(std::ranges::find(started_, &block) - started_.begin());

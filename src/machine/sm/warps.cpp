@@ -58,6 +58,29 @@ void Worker::leave_to_scheduler(Block& block, base::Fiber& from, Block::Status s
   switch_fibers(block.cta, from, scheduler_);
 }
 
+/// A block that waits for its cluster gives its turn to the next one of it that is here, as a warp does
+/// within its block: the scheduler takes as long as a short wait. Not for ever, nor where others shall have
+/// turns, too.
+/// @returns whether it has another turn now
+bool Worker::hand_turn_on(Block& block) {
+  constexpr unsigned kMostInTurn = 64;
+  Share& share = shares_[block.share];
+  Block& next = *share.next;
+  if (next.cluster != block.cluster || &next == &block || handed_on_ == kMostInTurn ||
+      share.blocks != started_.size() || adversary_ || deterministic_ ||
+      poll_.load(std::memory_order_relaxed) != 0)
+    return false;
+  if (must_park(block) || must_park(next) || next.status != Block::Status::waiting || next.meets_cluster ||
+      next.children != nullptr || next.task->stop.load(std::memory_order_relaxed) != 0)
+    return false;
+  ++handed_on_;
+  share.next = next.next_in_share;
+  running_ = &next;
+  block.status = Block::Status::waiting;
+  switch_fibers(block.cta, block.current_fiber(), next.current_fiber());
+  return true;
+}
+
 /// A phase of barrier `id` has completed: its waiters can run.
 void Worker::after_phase(Block& block, std::uint32_t id) {
   block.runnable |= block.waiters[id];
@@ -91,13 +114,19 @@ void Worker::wait_at_barrier(Warp& warp, std::uint32_t id) {
   wait_until_runnable(warp);
 }
 
-void Worker::wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barriers) {
+void Worker::wait_for_word(Warp& warp, const std::atomic<std::uint64_t>* word, std::uint64_t mask,
+                           std::uint64_t value, WordWait::Of of, std::uint32_t barriers) {
   Block& block = *warp.block;
-  Block::WordWaiters* const end = block.word_waiters.data() + block.word_waits;
-  Block::WordWaiters* const same = std::find_if(
-      block.word_waiters.data(), end, [&](const Block::WordWaiters& each) { return each.wait == wait; });
-  if (same == end) *end = {wait, 0}, ++block.word_waits;
-  same->warps |= 1u << warp.index;
+  Block::WordWaiters* each = block.word_waiters.data();
+  Block::WordWaiters* const end = each + block.word_waits;
+  while (each != end && (each->wait.word != word || each->wait.mask != mask || each->wait.value != value))
+    ++each;
+  if (each == end) {
+    ++block.word_waits;
+    each->wait.word = word, each->wait.mask = mask, each->wait.value = value, each->wait.of = of;
+    each->warps = 0;
+  }
+  each->warps |= 1u << warp.index;
   wait_at_barriers(warp, barriers);
   if (barriers != 0) block.forget_word_wait(warp.index);  // a barrier may have ended the wait
 }
@@ -312,7 +341,8 @@ void Worker::unstick(Block& block) {
     if (adversary_ && land_one(block)) continue;
     if (adversary_) return_errors(block, true);
     if (had_turn && is_deadlock(block)) break;
-    leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
+    if (had_turn || !hand_turn_on(block))
+      leave_to_scheduler(block, block.current_fiber(), Block::Status::waiting);
     had_turn = true;
   }
   if (block.runnable != 0) return;

@@ -91,15 +91,17 @@ bool Worker::is_set_aside(Block& block) {
   return false;
 }
 
-void Worker::take_turn(Block& block) {
+/// @returns the block that had the last turn: this one, or one that it handed the turn on to
+Block& Worker::take_turn(Block& block) {
   if (block.task->stop.load(std::memory_order_relaxed) != 0) {
     locate_stop(block, nullptr);
     block.status = Block::Status::stopped;
   } else if (is_set_aside(block)) {
-    return;
+    return block;
   } else if (!block.meets_cluster || exec::phases_completed(*block.cta.cluster) == block.cta.cluster_phase) {
-    resume(block);
+    return resume(block);
   }
+  return block;
 }
 
 // Resumes the started blocks, the most urgent first. While some use up their slices, less urgent ones have a
@@ -242,11 +244,12 @@ void Worker::started(Block& block) {
   join_share(block);
   auto place = started_.end();
   while (place != started_.begin() && place[-1]->task->priority > block.task->priority) --place;
-  const auto position = static_cast<std::size_t>(started_.insert(place, &block) - started_.begin());
+  started_.insert(place, &block);
   if (started_.size() > counters_.peak_started.load(std::memory_order_relaxed))
     counters_.peak_started.store(started_.size(), std::memory_order_relaxed);
-  resume(block);
-  if (block.status != Block::Status::waiting) settle(position);
+  Block& last = resume(block);
+  if (last.status != Block::Status::waiting)
+    settle(static_cast<std::size_t>(std::ranges::find(started_, &last) - started_.begin()));
 }
 
 bool Worker::fetch_grants() {
@@ -306,6 +309,7 @@ void Worker::begin_measurement() {
 // Reports what finished; takes new grants only when none are left. @returns whether another call may bring
 // something: more tasks were stopped than one call names, or what waited for those that are complete has come
 bool Worker::exchange(bool want_grants) {
+  order_stores();
   measure_blocks();
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
@@ -370,12 +374,14 @@ void Worker::idle() {
   bell.sleepers.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void Worker::resume(Block& block) {
+/// @returns the block that had the last turn
+Block& Worker::resume(Block& block) {
   running_ = &block;
   turn_began_ = progress_;
+  handed_on_ = 0;
   turn_.store(turn_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   switch_fibers(block.cta, scheduler_, block.current_fiber());
-  running_ = nullptr;
+  return *std::exchange(running_, nullptr);
 }
 
 // Takes a block that does not wait out of the started ones.

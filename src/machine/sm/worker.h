@@ -10,9 +10,11 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/fiber.h"
+#include "base/past_caches.h"
 #include "exec/barrier.h"
 #include "exec/registers.h"
 #include "machine/launch/launch_controllers.h"
@@ -20,6 +22,7 @@
 #include "machine/sm/block.h"
 #include "machine/sm/grants.h"
 #include "machine/tma/adversary.h"
+#include "machine/tma/look_ahead.h"
 
 namespace raddle::machine {
 
@@ -78,8 +81,11 @@ class Worker {
   /// Waits until one of several barriers completes a phase; the warp's lanes have been counted already.
   void wait_at_barriers(Warp& warp, std::uint32_t barriers);
   /// Waits until the word has changed; a value that it has only for a moment may be missed.
+  /// @param wait  in registers: copied from memory at once, it would wait for the stores that made it
   /// @param barriers  mask over barriers where the warp's lanes have been counted: a phase ends the wait too
-  void wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barriers = 0);
+  void wait_for_word(Warp& warp, const WordWait& wait, std::uint32_t barriers = 0) {
+    wait_for_word(warp, wait.word, wait.mask, wait.value, wait.of, barriers);
+  }
   /// Waits until the grids have ended before whose end the block's grid began.
   void wait_for_grids(Block& block, exec::WarpContext& warp);
   /// Where warps are no fibers: all threads of the block arrive at its cluster's barrier as one, and wait.
@@ -115,10 +121,16 @@ class Worker {
     looks_ = 0;
     raise_poll();
   }
-  /// Where copies land late: a kernel meets the machine, so some may land and others may run.
+  /// A kernel meets the machine. Where copies land late, some may land and others may run; else some of what
+  /// bulk loads will read is fetched.
   void meet(exec::WarpContext* warp) {
-    if (adversary_) meet_adversary(warp);
+    if (adversary_)
+      meet_adversary(warp);
+    else
+      look_ahead_.go_on();
   }
+  /// What bulk loads will read, of the CTA that runs.
+  LookAhead& look_ahead() { return look_ahead_; }
   // exec::Services::wgmma_issue and so on (wgmmas.cpp)
   void issue_wgmma(Warp& warp, const exec::IssuedWgmma& issued);
   void fence_wgmmas(Warp& warp);
@@ -138,6 +150,12 @@ class Worker {
   /// Likewise, where copies land late.
   ThreadCopies& copies_of(const Block& block);
   [[noreturn]] void stop(Block& block);
+  /// Bulk stores of the CTA that runs have gone past the host's caches.
+  void note_stores_past_caches() { stored_past_caches_ = true; }
+  /// Before somebody learns that bulk stores, or a CTA, are over.
+  void order_stores() {
+    if (std::exchange(stored_past_caches_, false)) order_stores_past_caches();
+  }
   std::uint64_t next_poll_clock() { return ++poll_clock_; }
   PeerLookups& peer_lookups() { return peer_lookups_; }
 
@@ -177,7 +195,7 @@ class Worker {
   // worker.cpp: the loop
   void run();
   bool round();
-  void take_turn(Block& block);
+  Block& take_turn(Block& block);
   bool is_set_aside(Block& block);
   void start_more();
   void end_turn();
@@ -196,7 +214,7 @@ class Worker {
   void started(Block& block);
   bool has_news() const;
   void idle();
-  void resume(Block& block);
+  Block& resume(Block& block);
   void settle(std::size_t position);
   void report_finished(const CtaRun& run);
   void measure_blocks();
@@ -208,7 +226,7 @@ class Worker {
 
   // turns.cpp: whose turn it is
   std::size_t serve(std::size_t first, Moves& moves);
-  void give_turn(Block& block, Moves& moves);
+  void give_turn(Block& first, Moves& moves);
   Block& next_of(Share& share);
   void join_share(Block& block);
   void leave_share(Block& block);
@@ -266,6 +284,8 @@ class Worker {
   void execute_due_wgmmas(Warp& warp);
 
   // warps.cpp: the ring of warp fibers
+  void wait_for_word(Warp& warp, const std::atomic<std::uint64_t>* word, std::uint64_t mask,
+                     std::uint64_t value, WordWait::Of of, std::uint32_t barriers);
   std::uint64_t draw();
   std::uint32_t pick(std::uint32_t candidates, std::uint32_t current);
   void wait_until_runnable(Warp& warp);
@@ -273,6 +293,7 @@ class Worker {
   void switch_strand(Block& block, Strand& from, std::uint32_t to);
   void set_aside(Block& block, bool for_others);
   void leave_to_scheduler(Block& block, base::Fiber& from, Block::Status status);
+  bool hand_turn_on(Block& block);
   void after_phase(Block& block, std::uint32_t id);
   void look_at_words(Block& block);
   void count_grid_waits(Block& block, std::uint32_t change);
@@ -308,8 +329,11 @@ class Worker {
   const exec::Executable* measured_ = nullptr;  // may be gone
   unsigned unmeasured_ = 0;
   std::uint64_t progress_ = 0;          // counts finished CTAs, and completed waits at barriers or for words
-  std::uint64_t turn_began_ = 0;        // progress_ when the running block was resumed
+  std::uint64_t turn_began_ = 0;        // progress_ when the scheduler resumed a block last
+  unsigned handed_on_ = 0;              // turns since that
   std::optional<Adversary> adversary_;  // where copies land late
+  LookAhead look_ahead_;                // where they do not
+  bool stored_past_caches_ = false;     // since order_stores()
   std::uint64_t random_ = 0;            // deterministic mode: state of the choices, 0 otherwise
   std::uint64_t poll_clock_ = 0;
   std::uint64_t last_look_ = 0;  // at a clock, and how many came soon after the one before

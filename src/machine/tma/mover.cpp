@@ -17,6 +17,12 @@ using exec::TensorMap;
 namespace {
 
 constexpr std::uint32_t kSwizzleUnit = 16;  ///< bytes: what a swizzle moves as one
+constexpr std::uint32_t kLong = 2048;       ///< bytes of a row that is worth copy_long()
+
+/// Whether rows lie in the tensor as a whole and only lie elsewhere in shared memory.
+bool moves_whole_rows(const TmaJob& job, const TmaRows& rows) {
+  return rows.inside && job.begin == 0 && job.end == job.row_bytes && !job.converts && job.reduce == nullptr;
+}
 
 const std::byte* host(std::uint64_t address) { return reinterpret_cast<const std::byte*>(address); }
 std::byte* writable(std::uint64_t address) { return reinterpret_cast<std::byte*>(address); }
@@ -82,12 +88,17 @@ void load_rows(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
     const RowCopy copy = row_copy_of(job, rows, memory);
     return copier_of(copy)(copy);
   }
+  const bool is_long =
+      moves_whole_rows(job, rows) && job.swizzle == TensorMap::Swizzle::none && job.row_bytes >= kLong;
   std::uint64_t global = rows.global;
   std::uint32_t shared = rows.shared;
   for (std::uint32_t i = 0; i < rows.count; ++i) {
     const std::uint32_t begin = rows.inside ? job.begin : job.row_bytes, end = rows.inside ? job.end : begin;
     fill(job, memory, shared, begin);
-    if (begin < end) load(job, memory, shared + begin, host(global + begin), end - begin);
+    if (is_long)
+      copy_long(memory + shared, host(global), job.row_bytes);
+    else if (begin < end)
+      load(job, memory, shared + begin, host(global + begin), end - begin);
     fill(job, memory, shared + end, job.row_bytes - end);
     global += static_cast<std::uint64_t>(rows.stride);
     shared += rows.pitch;
@@ -130,9 +141,7 @@ RowCopy row_copy_of(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
 }
 
 bool copies_whole_rows(const TmaJob& job, const TmaRows& rows) {
-  constexpr std::uint32_t kLong = 2048;
-  if (!rows.inside || job.begin != 0 || job.end != job.row_bytes || job.converts || job.reduce != nullptr)
-    return false;
+  if (!moves_whole_rows(job, rows)) return false;
   const bool is_plain = job.swizzle == TensorMap::Swizzle::none;
   if (is_plain && (rows.count == 1 || job.row_bytes >= kLong)) return false;
   return has_wide_rows(row_copy_of(job, rows, nullptr));
@@ -164,7 +173,6 @@ void move_rows_past_caches(const TmaJob& job, const TmaRows& rows) {
     global += static_cast<std::uint64_t>(rows.stride);
     from += rows.pitch;
   }
-  order_stores_past_caches();  // the bulk group tells others
 }
 
 namespace {

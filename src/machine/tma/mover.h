@@ -8,8 +8,8 @@
 
 namespace raddle::machine {
 
-/// Whether rows lie in the tensor as a whole, do not change on their way to shared memory, and row_copy.h is
-/// for them. The library's copy is for long ones.
+/// Whether rows lie in the tensor as a whole, do not change on their way to shared memory, and copier_of() is
+/// for them. copy_long() is for long ones.
 bool copies_whole_rows(const TmaJob& job, const TmaRows& rows);
 RowCopy row_copy_of(const TmaJob& job, const TmaRows& rows, std::byte* memory);
 
@@ -18,7 +18,7 @@ void move_rows(const TmaJob& job, const TmaRows& rows);
 
 /// Whether rows may be stored past the host's caches: as they are, in pieces that are worth it.
 bool may_go_past_caches(const TmaJob& job);
-/// move_rows() of such a job, past the caches.
+/// move_rows() of such a job, past the caches. Nothing orders them yet.
 void move_rows_past_caches(const TmaJob& job, const TmaRows& rows);
 
 /// The same in a modelled space: piece by piece, as pages tell where rows lie. Stops at what leads nowhere.

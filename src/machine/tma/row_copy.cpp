@@ -121,6 +121,15 @@ __attribute__((target("avx512f"))) void copy_lines_avx512(const RowCopy& wanted)
       copy_line_avx512(memory + first + at, row + at, (first + at) / kLine & mask);
 }
 
+/// By quarters, a line of each in turn: the processor fetches ahead of four streams more than of one.
+/// @param bytes  of a quarter; a multiple of a line of the host's caches
+__attribute__((target("avx512f"))) void copy_quarters(std::byte* to, const std::byte* from,
+                                                      std::size_t bytes) {
+  for (std::size_t at = 0; at != bytes; at += sizeof(__m512i))
+    for (unsigned quarter = 0; quarter < 4; ++quarter)
+      _mm512_storeu_si512(to + quarter * bytes + at, _mm512_loadu_si512(from + quarter * bytes + at));
+}
+
 const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 
@@ -145,6 +154,13 @@ __attribute__((target("avx2"))) void copy_avx2(const RowCopy& wanted) {
 #endif
 
 }  // namespace
+
+void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
+#if defined(__x86_64__)
+  if (has_avx512 && bytes % (4 * sizeof(__m512i)) == 0) return copy_quarters(to, from, bytes / 4);
+#endif
+  std::memcpy(to, from, bytes);
+}
 
 CopyRows copier_of(const RowCopy& copy) {
 #if defined(__x86_64__)

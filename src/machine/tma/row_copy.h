@@ -22,6 +22,9 @@ struct RowCopy {
 
 /// Whether copier_of() knows a copy.
 inline bool has_wide_rows(const RowCopy& copy) { return ((copy.shared | copy.bytes | copy.pitch) & 31) == 0; }
+/// memcpy of some KiB, which may come from far away.
+void copy_long(std::byte* to, const std::byte* from, std::size_t bytes);
+
 /// From memory to shared memory; `from` need not be aligned.
 using CopyRows = void (*)(const RowCopy& copy);
 /// What copies such rows on this host, wherever they are.

@@ -49,7 +49,7 @@ TmaProblem TmaUnit::run_now(const TmaJob& job) {
 inline void TmaUnit::run_rows(const TmaJob& job, const TmaRows& rows) {
   count(job, rows);
   if (may_go_past_caches(job) && outgrows_caches(job, rows))
-    move_rows_past_caches(job, rows);
+    move_rows_past_caches(job, rows), stored_past_caches_ = true;
   else if (job.kind.direction != BulkDirection::to_cache)
     move_rows(job, rows);
   else if (rows.inside)

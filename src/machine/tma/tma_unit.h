@@ -50,6 +50,9 @@ class TmaUnit {
   /// Lands what of the thread's groups is not among the latest `allowed`.
   /// @param only_reads  reads their sources, no more
   TmaProblem wait_group(const TmaRequester& requester, std::uint32_t allowed, bool only_reads);
+  /// Whether requests since the last call have stored past the host's caches: what orders these stores has to
+  /// come before anybody is told that they are over.
+  bool take_stored_past_caches() { return std::exchange(stored_past_caches_, false); }
 
   // ---- deferred mode ----
   /// Of later requests.
@@ -129,6 +132,7 @@ class TmaUnit {
   BulkGroups groups_;
   std::uint64_t landed_ = 0;
   std::uint64_t storing_grid_ = 0, stored_ = 0;  ///< of that grid: bytes of bulk stores
+  bool stored_past_caches_ = false;
   TmaRequester culprit_;
   std::vector<std::pair<TmaRequester, TmaMistake>> mistakes_;
 };

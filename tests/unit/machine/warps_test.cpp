@@ -136,6 +136,38 @@ TEST_F(Warps, WaitForWordsThatOtherBlocksAndTheHostChange) {
   space_->tasks().release(task);
 }
 
+// On one worker two blocks of a cluster wait for each other, again and again: each gives its turn to the
+// other. Whoever has it last is the one that ends or faults, and other grids get on meanwhile.
+TEST_F(Warps, BlocksOfAClusterHandTurnsOn) {
+  for (const std::uint32_t faulting : {0u, 1u, 2u}) {  // 2: none
+    MachineOptions options;
+    options.workers = 1;
+    open(options);
+    std::atomic<std::uint64_t> turn{0};
+    std::atomic<bool> other_ran{false};
+    auto other = TestKernel::of_warps([&](WarpContext&) { other_ran = true; });
+    auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
+      const std::uint64_t own = warp.cta->ctaid[0];
+      for (std::uint64_t i = own; i < 5000 || !other_ran; i += 2) {
+        for (std::uint64_t seen; (seen = turn) != i;) wait_for_word(warp, turn, ~0ull, seen);
+        if (i >= 3000 && own == faulting)
+          warp.cta->services->fault(&warp, exec::FaultKind::assertion, 0, 0, 0);
+        ++turn;
+      }
+    });
+    Task* const task = submit(kernel, {.x = 2, .shared = 1024, .cluster = 2, .cluster_memory = true});
+    if (faulting == 2) {
+      EXPECT_EQ(run(other, {.x = 1}).kind, exec::FaultKind::none);
+    } else {
+      other_ran = true;
+    }
+    task->wait();
+    EXPECT_EQ(task->stop.load() != 0, faulting != 2);
+    if (faulting != 2) EXPECT_EQ(task->fault.ctaid[0], faulting);
+    space_->tasks().release(task);
+  }
+}
+
 // A producer warp arrives without waiting, a consumer waits: named barriers with counts.
 // proves: K-5g
 TEST_F(Warps, ProducersArriveAndConsumersWait) {
