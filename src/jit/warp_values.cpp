@@ -40,6 +40,7 @@ Val WarpValues::part(const WarpValue& value, unsigned p) {
     return {&ir_, value.parts.empty() ? code_.splat(value.bases[0]) : value.parts[p], Type::pred};
   const bool checked = value.shape.checked && !value.bases.empty();
   if (!value.parts.empty() && !checked) return typed(value.parts[p]);
+  if (value.late) return typed(value.late(p));  // right whether it has wrapped or not
   const bool per_part = value.shape.per_part;
   llvm::Value* base = code_.splat(value.bases[per_part ? p : 0]);
   auto unless_wrapped = [&](llvm::Value* v) {
