@@ -32,6 +32,13 @@ class DescriptorCache {
   /// @param ahead  other requests are generated first, so that nothing waits for it
   /// @returns null for bytes that are no map
   Descriptor* fetch(std::uint64_t address, bool ahead, TmaCounters& counters);
+  /// The map at an address whose bytes are those that were decoded; null if they are not, or none were.
+  Descriptor* known(std::uint64_t address) {
+    Entry& entry = entry_of(address);
+    return entry.address == address && has_bytes(entry, reinterpret_cast<const std::byte*>(address))
+               ? &entry.descriptor
+               : nullptr;
+  }
   /// Why fetch() gave null, until it gives it again.
   const std::string& problem() const { return problem_; }
 
@@ -67,11 +74,10 @@ inline bool DescriptorCache::has_bytes(const Entry& entry, const std::byte* byte
 }
 
 inline Descriptor* DescriptorCache::fetch(std::uint64_t address, bool ahead, TmaCounters& counters) {
-  Entry& entry = entry_of(address);
-  if (entry.address != address || !has_bytes(entry, reinterpret_cast<const std::byte*>(address)))
-    return miss(entry, address, ahead, counters);
+  Descriptor* const found = known(address);
+  if (found == nullptr) return miss(entry_of(address), address, ahead, counters);
   ++counters.descriptor_hits;
-  return &entry.descriptor;
+  return found;
 }
 
 }  // namespace raddle::machine

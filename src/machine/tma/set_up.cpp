@@ -8,6 +8,7 @@
 #include "exec/cluster.h"
 #include "exec/mbarrier.h"
 #include "exec/routing.h"
+#include "exec/window.h"
 #include "machine/services/reach.h"
 
 namespace raddle::machine {
@@ -57,11 +58,31 @@ TmaProblem TmaSetUp::wrong(std::string text, std::uint64_t address) {
   return {.fault = FaultKind::illegal_instruction, .address = address, .note = text_.c_str()};
 }
 
-TmaProblem TmaSetUp::run(TmaRequester requester, const exec::BulkRequest& request, When when) {
+/// Most requests pass here and nowhere else: no problem is written, none is read.
+const DirectLoad* TmaSetUp::direct_load(TmaRequester requester, const exec::BulkRequest& request) {
+  const exec::LaunchContext& launch = *requester.cta->launch;
+  if (exec::BulkKind::from_word(request.kind).mode == BulkMode::linear || launch.asid != 0 ||
+      request.global % exec::kTensorMapAlignment != 0 || request.global >> 47 != 0 ||
+      !exec::may_access(*requester.cta, request.global, exec::kTensorMapBytes))
+    return nullptr;
+  Descriptor* const descriptor = descriptors_.known(request.global);
+  if (descriptor == nullptr) return nullptr;
+  InsidePlan& inside = descriptor->inside;
+  if (!inside.fits(descriptor->map, request) ||
+      !inside.direct_load().place(*requester.cta, request, inside.job().global))
+    return nullptr;
+  if (!launch.window.is_everything()) {
+    inside.job().requester = requester;
+    if (check_window(inside.job())) return nullptr;
+  }
+  ++counters_.requests, ++counters_.descriptor_hits;
+  return &inside.direct_load();
+}
+
+TmaProblem TmaSetUp::run(TmaRequester requester, const exec::BulkRequest& request, bool ahead) {
   ++counters_.requests;
-  direct_load_ = nullptr;
   const bool is_linear = exec::BulkKind::from_word(request.kind).mode == BulkMode::linear;
-  const TmaProblem problem = is_linear ? linear(requester, request) : tensor(requester, request, when);
+  const TmaProblem problem = is_linear ? linear(requester, request) : tensor(requester, request, ahead);
   counters_.discarded += static_cast<bool>(problem);
   return problem;
 }
@@ -202,7 +223,7 @@ TmaProblem TmaSetUp::reduction_in(const TensorMap& map, TmaJob& job) {
                            static_cast<unsigned>(map.element)));
 }
 
-TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& request, When when) {
+TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& request, bool ahead) {
   if (request.global % exec::kTensorMapAlignment != 0) return misaligned(request.global, "of a tensor map: ");
   if (request.global >> 47 != 0) return {.fault = FaultKind::illegal_address, .address = request.global};
   const Translated place_of_map =
@@ -212,20 +233,12 @@ TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& req
             .address = request.global,
             .note = note_of(place_of_map.problem)};
   Descriptor* const descriptor =
-      descriptors_.fetch(reinterpret_cast<std::uint64_t>(place_of_map.host), when.ahead, counters_);
+      descriptors_.fetch(reinterpret_cast<std::uint64_t>(place_of_map.host), ahead, counters_);
   if (descriptor == nullptr)
     return wrong(fmt::format("tensor map at {:#x}: {}", request.global, descriptors_.problem()));
   InsidePlan& inside = descriptor->inside;
   std::uint64_t occupied = 0;
   if (inside.fits(descriptor->map, request)) {
-    DirectLoad& direct = inside.direct_load();
-    if (when.at_once && requester.cta->launch->asid == 0 &&
-        direct.place(*requester.cta, request, inside.job().global)) {
-      inside.job().requester = requester;
-      if (const auto problem = check_window(inside.job())) return problem;
-      direct_load_ = &direct;
-      return {};
-    }
     begin(requester, inside.job());
     occupied = inside.occupied();
   } else if (const auto problem = plan(requester, request, *descriptor, occupied)) {

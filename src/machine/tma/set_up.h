@@ -12,21 +12,17 @@ class TmaSetUp {
   TmaSetUp(DescriptorCache& descriptors, TmaCounters& counters)
       : descriptors_(descriptors), counters_(counters) {}
 
-  struct When {
-    bool ahead = false;  ///< earlier requests are still being generated
-    bool at_once =
-        false;  ///< it runs before its instruction ends, so it needs no job if there is a shorter way
-  };
-  TmaProblem run(TmaRequester requester, const exec::BulkRequest& request, When when);
-  // What it has made, until the next request; garbage where there was a problem.
-  /// Null: job() has to run.
-  const DirectLoad* direct_load() const { return direct_load_; }
+  /// @param ahead  earlier requests are still being generated
+  TmaProblem run(TmaRequester requester, const exec::BulkRequest& request, bool ahead);
+  /// What run() has made, until the next request; garbage where there was a problem.
   const TmaJob& job() const { return *job_; }
+  /// For a request that runs before its instruction ends, and needs no job. Null: run() has to judge it.
+  const DirectLoad* direct_load(TmaRequester requester, const exec::BulkRequest& request);
 
  private:
   TmaJob& begin(TmaRequester requester, TmaJob& job);
   TmaProblem linear(TmaRequester requester, const exec::BulkRequest& request);
-  TmaProblem tensor(TmaRequester requester, const exec::BulkRequest& request, When when);
+  TmaProblem tensor(TmaRequester requester, const exec::BulkRequest& request, bool ahead);
   /// @param occupied  receives bytes of shared memory from the begin of the block to its end
   TmaProblem plan(TmaRequester requester, const exec::BulkRequest& request, Descriptor& descriptor,
                   std::uint64_t& occupied);
@@ -44,7 +40,6 @@ class TmaSetUp {
   TmaCounters& counters_;
   TmaJob planned_;
   TmaJob* job_ = &planned_;
-  const DirectLoad* direct_load_ = nullptr;
   std::string text_;
 };
 

@@ -18,9 +18,9 @@ bool stores(const TmaJob& job) { return job.kind.direction == BulkDirection::to_
 TmaProblem TmaUnit::submit(TmaRequester requester, const exec::BulkRequest& request) {
   culprit_ = requester;
   const bool at_once = mode_ == TmaMode::eager;
-  if (const auto problem = set_up_.run(requester, request, {.ahead = !queue_.empty(), .at_once = at_once}))
-    return problem;
-  if (const DirectLoad* load = set_up_.direct_load()) return load->run(counters_);
+  if (at_once)
+    if (const DirectLoad* load = set_up_.direct_load(requester, request)) return load->run(counters_);
+  if (const auto problem = set_up_.run(requester, request, !queue_.empty())) return problem;
   if (at_once) return run_now(set_up_.job());
   enqueue(set_up_.job());
   return {};
