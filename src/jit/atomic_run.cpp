@@ -109,7 +109,11 @@ bool is_read(const FunctionPlan& plan, BlockId b, const Instruction& instruction
     const bool overwrites = std::ranges::find(uses.definitions, written.index) != uses.definitions.end();
     if (overwrites && i->guard == ptx::kNone) return false;
   }
-  return std::ranges::any_of(plan.cfg.nodes[b].successors,
+  const ptx::Cfg::Node& node = plan.cfg.nodes[b];
+  const bool may_return = node.exit == ptx::Exit::end || node.exit == ptx::Exit::conditional_end;
+  if (may_return && std::ranges::find(f.return_registers, written.index) != f.return_registers.end())
+    return true;
+  return std::ranges::any_of(node.successors,
                              [&](BlockId next) { return plan.live.live(next, written.index); });
 }
 

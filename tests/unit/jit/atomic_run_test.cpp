@@ -11,12 +11,13 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// How many are in the run of each atom and red of a kernel's first block.
-std::vector<std::size_t> atomic_runs_of(const std::string& body) {
-  const auto module = ptx::parse(
-      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{ .reg .b32 %r<8>; .reg .f32 %f; "
-      ".reg .b64 %p; .reg .pred %q; .shared .align 16 .b8 tile[64];\n" +
-      body + "ret; }\n");
+/// How many are in the run of each atom and red of the first block of a kernel, or of another function.
+std::vector<std::size_t> atomic_runs_of(const std::string& body,
+                                        const std::string& head = ".visible .entry k()") {
+  const auto module = ptx::parse(".version 8.0\n.target sm_80\n.address_size 64\n" + head +
+                                 "\n{ .reg .b32 %r<8>; .reg .f32 %f; "
+                                 ".reg .b64 %p; .reg .pred %q; .shared .align 16 .b8 tile[64];\n" +
+                                 body + "ret; }\n");
   EXPECT_TRUE(module.ok()) << module.error().to_string();
   const ptx::Function& f = module->functions[0];
   const FunctionPlan plan(*module, f, {}, 16, Holding::none, false);
@@ -74,6 +75,10 @@ TEST(AtomicRun, HasNoResultsThatAreRead) {
   EXPECT_THAT(atomic_runs_of(atom + atom + atom + "bra next; next: st.global.u32 [%p], %r0; "),
               ElementsAre(2, 2, 1))
       << "in another block";
+  EXPECT_THAT(
+      atomic_runs_of(atom + "atom.shared.add.u32 %result, [tile], 1; ", ".func (.reg .b32 %result) f()"),
+      ElementsAre(1, 1))
+      << "by who called the function";
 }
 
 }  // namespace
