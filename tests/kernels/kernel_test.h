@@ -30,6 +30,13 @@ class KernelTestBase : public testing::Test {
 
   bool translated() const { return engine_choice_.translation == raddle::Translation::modelled; }
   bool interpreted() const { return std::string(engine_choice_.engine) == "interp"; }
+  /// Faults of gathers and scatters name the thread, not its warp: they are instructions of the host, or are
+  /// made lane by lane.
+  bool tells_lanes_of_gathers() const {
+    const std::string simd = engine_choice_.simd;
+    const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+    return interpreted() || translated() || (wide && simd != "avx2" && simd != "sse42");
+  }
 
   raddle::Device& device() {
     if (!device_) open();

@@ -183,10 +183,7 @@ TEST_P(Memory, FaultsBehindIndicesThatWrap) {
   const auto failed = call(0xffffffec, begin(0xffffffec));
   ASSERT_FALSE(failed.ok());
   const std::string& message = failed.error().message;
-  const std::string simd = GetParam().simd;
-  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-  const bool has_gathers = interpreted() || translated() || (wide && simd != "avx2" && simd != "sse42");
-  const char* who = has_gathers ? "thread (20,0,0)" : "warp 0";  // else loads of one lane each
+  const char* who = tells_lanes_of_gathers() ? "thread (20,0,0)" : "warp 0";
   EXPECT_NE(message.find(who), std::string::npos) << message;
   EXPECT_NE(message.find("17179869104 bytes before the allocation"), std::string::npos) << message;
 }

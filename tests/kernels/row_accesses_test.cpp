@@ -63,11 +63,7 @@ TEST_P(RowAccesses, FaultsOfPairsNameTheirThread) {
   const auto report =
       try_run(*module().kernel("k"), {.grid = {1}, .block = {kLanes}}, in, out, std::uint32_t{0});
   ASSERT_FALSE(report.ok());
-  // Scatters are instructions of the host, which tell the lane, with mask registers only.
-  const std::string simd = GetParam().simd;
-  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-  const bool tells = interpreted() || translated() || (wide && simd != "avx2" && simd != "sse42");
-  const char* who = tells ? "thread (12,0,0)" : "warp 0";
+  const char* who = tells_lanes_of_gathers() ? "thread (12,0,0)" : "warp 0";
   EXPECT_NE(report.error().message.find(who), std::string::npos) << report.error().message;
   EXPECT_NE(report.error().message.find("PTX line 10"), std::string::npos) << report.error().message;
 }
