@@ -372,7 +372,7 @@ void Addresses::check_remote(const Operand& operand, Mod space, const WarpAccess
 
 Mask Addresses::outside_cluster(const WarpAccess& a) {
   auto* i32 = ir_.getInt32Ty();
-  auto* size = context_.cluster_field(offsetof(ClusterContext, shared_bytes), "shared_bytes");
+  auto* size = spaces_.shared_bytes();
   auto* room = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, ir_.CreateAdd(size, ir_.getInt32(1)),
                                          ir_.getInt32(a.access.bytes));  // offsets at which the access fits
   auto* live = llvm::cast<llvm::LoadInst>(context_.cluster_field(offsetof(ClusterContext, live), "live"));

@@ -11,7 +11,6 @@ namespace {
 using isa::Mod;
 using isa::ModKind;
 using ptx::Instruction;
-using ptx::RegisterId;
 
 /// What a word holds after several of them does not depend on their order. Sums of floats do.
 bool may_change_order(const isa::Opcode& opcode) {

@@ -11,8 +11,9 @@
 namespace raddle::jit {
 
 /// A value over the warp: scalars (one base, or one per part) when shape.affine, vectors when not. When
-/// checked, the scalars hold where the flag is true, and the vectors, which are poison there, where it is
-/// false: `parts`, or what `late` makes where they are asked for, mostly in code that hardly ever runs.
+/// checked, the scalars hold where the flag is true, and the vectors where it is false: `parts`, which are
+/// poison elsewhere, or what `late` makes where they are asked for, mostly in code that hardly ever runs, and
+/// which hold in both cases.
 struct WarpValue {
   Shape shape;
   Type type = Type::none;

@@ -143,7 +143,7 @@ void WarpgroupProduct::check_place(llvm::Value* descriptor, unsigned rows, unsig
   }
   last = ir_.CreateAdd(ir_.CreateAdd(start, last), times(width, 7));
   auto* end = ir_.CreateAdd(ir_.CreateOr(last, ir_.CreateSub(width, ir_.getInt32(1))), ir_.getInt32(1));
-  auto* bytes = e_.context.cluster_field(offsetof(exec::ClusterContext, shared_bytes), "shared_bytes");
+  auto* bytes = e_.spaces.shared_bytes();
   fault_if(
       ir_.CreateICmpUGT(end, bytes), WgmmaProblem::outside,
       ir_.CreateAdd(own_shared_, ir_.CreateZExt(ir_.CreateSub(end, ir_.getInt32(16)), ir_.getInt64Ty())));
