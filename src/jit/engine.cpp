@@ -160,10 +160,12 @@ class JitEngine final : public exec::Engine {
     declare_features(llvm, *machine_->getMCSubtargetInfo());
     DebugLines debug(llvm);
     SimdForm simd = target_.simd;
-    if (options.matrix_arithmetic == MatrixArithmetic::fast)
+    if (options.matrix_arithmetic == MatrixArithmetic::fast) {
+      simd.tiles = simd.dots_of_bf16 && simd.dots_of_bytes && may_use_tiles();
       report_fast_matrices(simd);
-    else
+    } else {
       simd.dots_of_bf16 = false;
+    }
     const KernelPlan plan(module, kernel, needs, options, simd, together_, one_by_one_);
     ModuleBuilder shared{.kernel = plan, .llvm = llvm, .simd = simd, .debug = debug, .listener = listener_};
     auto* entry = FunctionCompiler(shared, plan.function(kernel)).compile();
@@ -214,8 +216,10 @@ class JitEngine final : public exec::Engine {
     static std::atomic<bool> told{false};
     if (!told.exchange(true))
       fmt::print(stderr, "raddle: matrices are multiplied fast: {}\n",
-                 simd.dots_of_bf16 ? "bf16 in pairs by AVX-512 BF16, other types as in reference"
-                                   : "this host has no AVX-512 BF16, so all types as in reference");
+                 simd.tiles ? "bf16 in pairs by AVX-512 BF16, wgmma's and its bytes in tiles by AMX, other "
+                              "types as in reference"
+                 : simd.dots_of_bf16 ? "bf16 in pairs by AVX-512 BF16, other types as in reference"
+                                     : "this host has no AVX-512 BF16, so all types as in reference");
   }
 
   /// What an object is made from, and what it will be called by.

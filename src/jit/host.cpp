@@ -7,6 +7,8 @@
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/TargetParser/Host.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <mutex>
 
@@ -71,6 +73,17 @@ HostTarget host_target(SimdLevel level) {
     default:
       return {llvm::sys::getHostCPUName().str(), host_features(), host_form(), 512};
   }
+}
+
+bool may_use_tiles() {
+#if defined(__x86_64__)
+  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  static const bool may = host_has("amx-tile") && host_has("amx-int8") && host_has("amx-bf16") &&
+                          syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+  return may;
+#else
+  return false;
+#endif
 }
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& target, Tier tier) {

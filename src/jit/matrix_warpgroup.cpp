@@ -7,6 +7,7 @@
 
 #include "jit/carried_loop.h"
 #include "jit/matrix_dots.h"
+#include "jit/matrix_tiles.h"
 #include "jit/matrix_words.h"
 #include "jit/vector_math.h"
 
@@ -98,6 +99,7 @@ class Writer {
   void put_a(llvm::Value* panel, unsigned row, unsigned half, unsigned part, llvm::Value* numbers);
   void spread_a(llvm::Value* kept);
   llvm::Value* place_in_b(llvm::Value* row, llvm::Value* k);
+  void put_rows_of_a(llvm::Value* tile, unsigned chunk, unsigned row, llvm::Value* words);
 
   // ---- B ----
   void unpack_b();
@@ -105,11 +107,11 @@ class Writer {
   void unpack_rows_of_b(llvm::Value* block, llvm::Value* to);
   void unpack_columns_of_b(llvm::Value* block, llvm::Value* to);
   unsigned place(unsigned k) const;
-  llvm::Value* of_block(llvm::Value* block) {
-    return at(b_panel_, ir_.CreateMul(block, ir_.getInt32(form_.steps * depth_ * kBlock)));
-  }
+  void put_b(llvm::Value* to, unsigned k, llvm::Value* two_rows);
+  llvm::Value* of_block(llvm::Value* block);
 
   // ---- D ----
+  void multiply();
   void multiply(llvm::Value* first, unsigned blocks);
   void multiply(const std::vector<Half>& halves);
   Values products(const std::vector<Half>& halves, llvm::Value* chunk, Values sums);
@@ -129,8 +131,10 @@ class Writer {
   const unsigned depth_, per_step_;  // steps along K; elements of one that are 16 bits wide
   const unsigned panel_words_;       // of A's panel, for a wgmma
   const bool is_integer_, is_masked_;
-  const bool flips_b_;  // bytes of B with their top bits inverted
-  llvm::Type* number_;  // that is multiplied
+  const bool in_tiles_;      // by the host's tile registers
+  const unsigned row_of_b_;  // of B's panel: columns whose numbers lie together
+  const bool flips_b_;       // bytes of B with their top bits inverted
+  llvm::Type* number_;       // that is multiplied
   llvm::Type* sum_;
   llvm::Value *d_, *shared_, *warp_;
   llvm::Value *first_step_ = nullptr, *adds_ = nullptr;  // that counts; whether it adds to D
@@ -151,6 +155,11 @@ unsigned steps_of_word(MatrixStep step, const WarpgroupProductForm& form) {
   return step == MatrixStep::number ? 32 / element_bits(form.a) : 1;
 }
 
+/// B's panel: whole rows of so many columns.
+unsigned operand_words(const WarpgroupProductForm& form, unsigned depth, unsigned row) {
+  return form.steps * depth * (form.n + row - 1) / row * row;
+}
+
 Writer::Writer(llvm::Function* function, SimdForm simd, const WarpgroupProductForm& form)
     : function_(function),
       ir_(llvm::BasicBlock::Create(function->getContext(), "entry", function)),
@@ -165,7 +174,9 @@ Writer::Writer(llvm::Function* function, SimdForm simd, const WarpgroupProductFo
       panel_words_(depth_ / kChunkWords * kPanelRow),
       is_integer_(form.d == Type::s32),
       is_masked_(form.sparse && !is_integer_),
-      flips_b_(step_ == MatrixStep::bytes && isa::is_signed(form.a) == isa::is_signed(form.b)),
+      in_tiles_(takes_tiles(simd, form)),
+      row_of_b_(in_tiles_ ? kTileColumns : kBlock),
+      flips_b_(step_ == MatrixStep::bytes && !in_tiles_ && isa::is_signed(form.a) == isa::is_signed(form.b)),
       number_(step_ == MatrixStep::number ? ir_.getFloatTy() : ir_.getInt32Ty()),
       sum_(step_ == MatrixStep::pairs_of_bf16 ? ir_.getFloatTy() : number_),
       d_(function->getArg(0)),
@@ -309,7 +320,17 @@ void Writer::put_a(llvm::Value* panel, unsigned row, unsigned half, unsigned par
     auto*& excess = excess_[half * parts_ + part];
     excess = add_bytes(ir_, form_.a, excess, numbers, all_words(0x80808080));
   }
+  if (in_tiles_) return put_rows_of_a(panel, row, (half * parts_ + part) * lanes_ / kChunkWords, numbers);
   store(numbers, at(panel, row * kPanelRow + half * kRegisterLanes + part * lanes_), lanes_ * 4);
+}
+
+/// To a tile, whose rows have all words of a step: chunk `chunk` of the rows from `row` on.
+void Writer::put_rows_of_a(llvm::Value* tile, unsigned chunk, unsigned row, llvm::Value* words) {
+  for (unsigned i = 0; i < lanes_ / kChunkWords; ++i) {
+    const int first = static_cast<int>(i * kChunkWords);
+    store(shuffle(words, {first, first + 1, first + 2, first + 3}),
+          at(tile, (row + i) * kKeptWords + chunk * kChunkWords), 16);
+  }
 }
 
 /// A register of A by parts, as it is or as it would be; that of half h and chunk c is h + 2c.
@@ -418,6 +439,14 @@ void Writer::spread_a(llvm::Value* kept) {
 
 // ---- B ----
 
+/// Blocks one behind the other; those of a tile side by side.
+llvm::Value* Writer::of_block(llvm::Value* block) {
+  const unsigned words = form_.steps * depth_ * row_of_b_, together = row_of_b_ / kBlock;
+  auto* first = ir_.CreateMul(ir_.CreateUDiv(block, ir_.getInt32(together)), ir_.getInt32(words));
+  auto* within = ir_.CreateMul(ir_.CreateURem(block, ir_.getInt32(together)), ir_.getInt32(kBlock));
+  return at(b_panel_, ir_.CreateAdd(first, within));
+}
+
 /// Row of B's panel where the eight numbers of this k are: of neighbouring words in turn, as one vector holds
 /// them.
 unsigned Writer::place(unsigned k) const {
@@ -425,10 +454,18 @@ unsigned Writer::place(unsigned k) const {
   return (word / 2 * per_word_ + i) * 2 + word % 2;
 }
 
+/// The numbers of this k, and those of the next row.
+void Writer::put_b(llvm::Value* to, unsigned k, llvm::Value* two_rows) {
+  auto* first = at(to, place(k) * row_of_b_);
+  if (row_of_b_ == kBlock) return store(two_rows, first, 64);
+  store(shuffle(two_rows, {0, 1, 2, 3, 4, 5, 6, 7}), first, 32);
+  store(shuffle(two_rows, {8, 9, 10, 11, 12, 13, 14, 15}), at(first, row_of_b_), 32);
+}
+
 void Writer::unpack_b() {
   loop(form_.steps, {}, [&](llvm::Value* step, const Values&) {
     of_b_ = fields(step_field(step, offsetof(WarpgroupStep, b)));
-    auto* within = ir_.CreateMul(step, ir_.getInt32(depth_ * kBlock));
+    auto* within = ir_.CreateMul(step, ir_.getInt32(depth_ * row_of_b_));
     return loop(form_.n / kBlock, {}, [&](llvm::Value* block, const Values&) {
       unpack_block_of_b(block, at(of_block(block), within));
       return Values{};
@@ -459,7 +496,7 @@ void Writer::unpack_rows_of_b(llvm::Value* block, llvm::Value* to) {
       for (unsigned i = 0; i < per_word_; ++i) {
         const unsigned k = (c * kChunkWords + pair * 2) * per_word_ + i;
         auto* numbers = element(words, i, form_.b);
-        store(flips_b_ ? inverted(numbers, 0x80808080) : numbers, at(to, place(k) * kBlock), 64);
+        put_b(to, k, flips_b_ ? inverted(numbers, 0x80808080) : numbers);
       }
     }
   }
@@ -479,7 +516,7 @@ void Writer::unpack_columns_of_b(llvm::Value* block, llvm::Value* to) {
       else
         two = joined(paired(line(2 * i), line(2 * i + 1), kEvenThenOdd),
                      paired(line(2 * i + 2), line(2 * i + 3), kEvenThenOdd));
-      store(two, at(to, place(step * kLines / per_step_ + i) * kBlock), 64);
+      put_b(to, step * kLines / per_step_ + i, two);
     }
   }
 }
@@ -631,9 +668,23 @@ void Writer::run() {
     ir_.CreateBr(there);
     ir_.SetInsertPoint(there);
   } else {
-    b_panel_ = local(number_, form_.steps * depth_ * form_.n, "b_panel");
+    b_panel_ = local(number_, operand_words(form_, depth_, row_of_b_), "b_panel");
     unpack_b();
   }
+  multiply();
+  ir_.CreateRetVoid();
+}
+
+void Writer::multiply() {
+  if (in_tiles_)
+    return multiply_in_tiles(
+        ir_, form_,
+        {.a = a_panel_,
+         .b = b_panel_,
+         .first_step = first_step_,
+         .begin = [&](llvm::Value* block, unsigned half) { return begin({block, half}); },
+         .finish = [&](llvm::Value* block, unsigned half,
+                       const Values& sums) { finish({block, half}, sums); }});
   const unsigned blocks = form_.n / kBlock;
   if (blocks >= 2)
     loop(blocks / 2, {}, [&](llvm::Value* turn, const Values&) {
@@ -641,7 +692,6 @@ void Writer::run() {
       return Values{};
     });
   if (blocks % 2 != 0) multiply(ir_.getInt32(blocks - 1), 1);
-  ir_.CreateRetVoid();
 }
 
 }  // namespace
@@ -655,7 +705,8 @@ MatrixStep step_of(SimdForm simd, const WarpgroupProductForm& form) {
 }
 
 unsigned operand_bytes(SimdForm simd, const WarpgroupProductForm& form) {
-  return form.steps * words_of_column(form) * steps_of_word(step_of(simd, form), form) * form.n * 4;
+  const unsigned depth = words_of_column(form) * steps_of_word(step_of(simd, form), form);
+  return operand_words(form, depth, takes_tiles(simd, form) ? kTileColumns : kBlock) * 4;
 }
 
 std::string WarpgroupProductForm::name() const {

@@ -15,6 +15,7 @@ struct SimdForm {
   bool fused = true;           ///< multiply-adds with one rounding: AVX-512, AVX2
   bool dots_of_bytes = false;  ///< AVX-512 VNNI: 32-bit sums of four products of bytes
   bool dots_of_bf16 = false;   ///< AVX-512 BF16: f32 sums of two products, which subnormals do not enter
+  bool tiles = false;          ///< AMX: matrices of bytes and of bf16 in tiles (matrix_tiles.h)
   unsigned parts() const { return exec::kWarpSize / lanes; }
 };
 
