@@ -19,8 +19,9 @@ struct HostTarget {
 
 /// What the level allows on this CPU: never more than the CPU has.
 HostTarget host_target(SimdLevel level);
-/// Whether products that need not be exact may use AMX: the CPU has it, and the kernel gives it to the process, which
-/// it refuses while a thread has an alternate signal stack too small for the tiles. Asks at the first call.
+/// Whether products that need not be exact may use AMX: the CPU has it, and the kernel gives it to the
+/// process, which it refuses while a thread has an alternate signal stack too small for the tiles. Asks at
+/// the first call.
 bool may_use_tiles();
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& target, Tier tier);
 /// Pins the vector width that LLVM may use; both attributes are needed (0 with 256 would remove all 512-bit

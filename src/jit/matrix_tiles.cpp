@@ -172,8 +172,8 @@ class TileWriter {
     }
   }
 
-  /// Of four vectors of four times four words: the first four of each, their second four, and so on. It is its own
-  /// way back.
+  /// Of four vectors of four times four words: the first four of each, their second four, and so on. It is
+  /// its own way back.
   std::array<llvm::Value*, kRegistersOfTile> transposed(
       const std::array<llvm::Value*, kRegistersOfTile>& rows) {
     std::vector<int> all;

@@ -1,6 +1,6 @@
-// The products of a wgmma in the host's tile registers (Intel AMX): 16 rows of D by 16 columns, four tiles side
-// by side, so that their chains of products overlap. In a tile a row of D has the even columns of eight, their odd
-// ones, and those of the next eight: four words of a register of D each.
+// The products of a wgmma in the host's tile registers (Intel AMX): 16 rows of D by 16 columns, four tiles
+// side by side, so that their chains of products overlap. In a tile a row of D has the even columns of eight,
+// their odd ones, and those of the next eight: four words of a register of D each.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// wgmmas in the host's tile registers (AMX). The compiled form is read for a processor that has them; what the tiles
-// compute is compared with the form without tiles on any AVX-512 host: each of their instructions becomes a call of a
-// function here that does what Intel's manual says.
+// wgmmas in the host's tile registers (AMX). The compiled form is read for a processor that has them; what
+// the tiles compute is compared with the form without tiles on any AVX-512 host: each of their instructions
+// becomes a call of a function here that does what Intel's manual says.
 #include "jit/matrix_tiles.h"
 
 #include <fmt/format.h>
