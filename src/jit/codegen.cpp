@@ -174,7 +174,7 @@ void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachin
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(quick_passes()));
   } else {
     llvm::cantFail(passes.parsePassPipeline(pipeline, kOptimisingPasses));
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchFarLoads()));
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads()));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KeepInterleaved()));
   }
   if (!target.simd.fused) pipeline.addPass(ExpandFused());

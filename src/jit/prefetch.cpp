@@ -55,6 +55,45 @@ struct Ahead {
   std::int64_t bytes;
 };
 
+/// The pointer of a marked load, null if it is none.
+llvm::Value* marked_pointer(llvm::Instruction& i) {
+  if (!i.hasMetadata(kDeviceLoad)) return nullptr;
+  if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) return load->getPointerOperand();
+  auto* masked = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+  return masked && masked->getIntrinsicID() == llvm::Intrinsic::masked_load ? masked->getArgOperand(0)
+                                                                            : nullptr;
+}
+
+/// The line at a pointer into the second-level cache, as the first has too few buffers for misses under way.
+void prefetch_line(llvm::IRBuilder<>& ir, llvm::Value* pointer) {
+  ir.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir.getPtrTy()},
+                     {pointer, ir.getInt32(0), ir.getInt32(2), ir.getInt32(1)});
+}
+
+/// One load of each line of a row: of parts of a warp narrower than a line, the first.
+bool begins_a_line(llvm::Value* pointer, const llvm::DataLayout& layout) {
+  llvm::APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+  pointer->stripAndAccumulateConstantOffsets(layout, offset, true);
+  return offset.srem(kLine) == 0;
+}
+
+/// Loads outside of loops: a warp's rows in straight code.
+bool prefetch_behind(llvm::Function& function, const llvm::LoopInfo& loops) {
+  const llvm::DataLayout& layout = function.getDataLayout();
+  bool changed = false;
+  for (llvm::BasicBlock& block : function) {
+    if (loops.getLoopFor(&block)) continue;
+    for (llvm::Instruction& i : block) {
+      llvm::Value* pointer = i.getType()->isVectorTy() ? marked_pointer(i) : nullptr;
+      if (!pointer || !begins_a_line(pointer, layout)) continue;
+      llvm::IRBuilder<> ir(&i);
+      prefetch_line(ir, ir.CreateConstGEP1_64(ir.getInt8Ty(), pointer, kBehind));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
 /// What an innermost loop loads some turns later, where it steps far.
 class LoopPrefetcher {
  public:
@@ -90,11 +129,7 @@ class LoopPrefetcher {
   /// Address of a marked load as a sum of integers, null if it is none. Device addresses are computed as
   /// integers, so that a pointer is one of them made a pointer, or some bytes from it.
   const llvm::SCEV* address_of(llvm::Instruction& i, llvm::Value*& pointer) {
-    if (!i.hasMetadata(kDeviceLoad)) return nullptr;
-    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) pointer = load->getPointerOperand();
-    if (auto* masked = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-        masked && masked->getIntrinsicID() == llvm::Intrinsic::masked_load)
-      pointer = masked->getArgOperand(0);
+    pointer = marked_pointer(i);
     return pointer ? integer(pointer) : nullptr;
   }
 
@@ -108,7 +143,6 @@ class LoopPrefetcher {
     ahead_.push_back({&i, pointer, address, step, bytes});
   }
 
-  /// Into the second-level cache, as the first has too few buffers for misses under way.
   void prefetch(const Ahead& a, std::int64_t turns, llvm::Instruction* outside) {
     if (!expander_.isSafeToExpandAt(a.step, outside)) return;
     llvm::Value* step = expander_.expandCodeFor(a.step, a.step->getType(), outside);
@@ -117,9 +151,7 @@ class LoopPrefetcher {
     llvm::IRBuilder<> ir(a.load);
     llvm::Value* first = ir.CreateGEP(ir.getInt8Ty(), a.pointer, distance);
     for (std::int64_t line = 0; line < a.bytes; line += kLine)
-      ir.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir.getPtrTy()},
-                         {ir.CreateConstGEP1_64(ir.getInt8Ty(), first, line), ir.getInt32(0), ir.getInt32(2),
-                          ir.getInt32(1)});
+      prefetch_line(ir, ir.CreateConstGEP1_64(ir.getInt8Ty(), first, line));
   }
 
   const llvm::SCEV* integer(llvm::Value* pointer) {
@@ -141,14 +173,16 @@ class LoopPrefetcher {
 
 }  // namespace
 
-llvm::PreservedAnalyses PrefetchFarLoads::run(llvm::Function& function,
-                                              llvm::FunctionAnalysisManager& analyses) {
+llvm::PreservedAnalyses PrefetchLoads::run(llvm::Function& function,
+                                           llvm::FunctionAnalysisManager& analyses) {
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
-  if (loops.empty()) return llvm::PreservedAnalyses::all();
-  auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
   bool changed = false;
-  for (llvm::Loop* loop : loops.getLoopsInPreorder())
-    if (loop->isInnermost()) changed |= LoopPrefetcher(evolution, function.getDataLayout()).run(*loop);
+  if (!loops.empty()) {
+    auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    for (llvm::Loop* loop : loops.getLoopsInPreorder())
+      if (loop->isInnermost()) changed |= LoopPrefetcher(evolution, function.getDataLayout()).run(*loop);
+  }
+  changed |= prefetch_behind(function, loops);
   if (!changed) return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;
   kept.preserveSet<llvm::CFGAnalyses>();

@@ -1,4 +1,4 @@
-// Which loads of a loop are prefetched.
+// Which loads are prefetched.
 #include "jit/prefetch.h"
 
 #include <fmt/format.h>
@@ -14,10 +14,37 @@
 namespace raddle::jit {
 namespace {
 
-/// Prefetches in a loop over a 32-bit counter that steps by `step`, around a load marked by `mark`.
+/// Prefetches that the pass puts into the function @f of a module.
+int prefetches_of(const std::string& text) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  auto module = llvm::parseAssemblyString(text, problem, context);
+  EXPECT_TRUE(module) << problem.getMessage().str();
+  llvm::PassBuilder passes;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(components);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, components, modules);
+  llvm::Function& function = *module->getFunction("f");
+  PrefetchLoads().run(function, functions);
+  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
+  int count = 0;
+  for (llvm::BasicBlock& block : function)
+    for (llvm::Instruction& i : block)
+      if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
+        count += call->getIntrinsicID() == llvm::Intrinsic::prefetch;
+  return count;
+}
+
+/// In a loop over a 32-bit counter that steps by `step`, around a load marked by `mark`.
 int prefetches(const char* step, const char* mark, const char* type = "<16 x i32>") {
-  const std::string text = fmt::format(R"(
-define void @loop(i64 %base, i32 %n, i32 %stride) {{
+  return prefetches_of(fmt::format(R"(
+define void @f(i64 %base, i32 %n, i32 %stride) {{
 entry:
   br label %turn
 turn:
@@ -35,30 +62,7 @@ done:
 }}
 !0 = !{{}}
 )",
-                                       step, mark, type);
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  auto module = llvm::parseAssemblyString(text, problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
-  llvm::PassBuilder passes;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(components);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, components, modules);
-  llvm::Function& function = *module->getFunction("loop");
-  PrefetchFarLoads().run(function, functions);
-  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
-  int count = 0;
-  for (llvm::BasicBlock& block : function)
-    for (llvm::Instruction& i : block)
-      if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
-        count += call->getIntrinsicID() == llvm::Intrinsic::prefetch;
-  return count;
+                                   step, mark, type));
 }
 
 constexpr const char* kMarked = ", !raddle.device !0";
@@ -74,6 +78,27 @@ TEST(Prefetch, TakesEveryLineOfALongLoad) { EXPECT_EQ(prefetches("%stride", kMar
 TEST(Prefetch, LeavesNearStepsToTheProcessor) { EXPECT_EQ(prefetches("16", kMarked), 0); }
 
 TEST(Prefetch, LeavesLoadsOfOtherMemory) { EXPECT_EQ(prefetches("%stride", ""), 0); }
+
+/// In straight code, of a row of 128 bytes by parts: its second part lies `apart` bytes behind the first.
+int prefetches_in_line(int apart, const char* type, const char* mark = kMarked) {
+  return prefetches_of(fmt::format(R"(
+define void @f(ptr %row) {{
+  %first = load volatile {1}, ptr %row, align 4{2}
+  %second = getelementptr i8, ptr %row, i64 {0}
+  %rest = load volatile {1}, ptr %second, align 4{2}
+  ret void
+}}
+!0 = !{{}}
+)",
+                                   apart, type, mark));
+}
+
+TEST(Prefetch, TakesEachLineOfARowOutsideOfLoops) {
+  EXPECT_EQ(prefetches_in_line(64, "<16 x i32>"), 2);
+  EXPECT_EQ(prefetches_in_line(32, "<8 x i32>"), 1) << "two parts of a line";
+  EXPECT_EQ(prefetches_in_line(64, "<16 x i32>", ""), 0) << "of other memory";
+  EXPECT_EQ(prefetches_in_line(64, "i32"), 0) << "of all lanes one word";
+}
 
 }  // namespace
 }  // namespace raddle::jit
