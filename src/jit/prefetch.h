@@ -1,6 +1,6 @@
-// Software prefetching, a pass over LLVM IR, for what the host's own prefetchers do not follow: loads in loops that
-// step far, as a grid-stride loop does (neighbouring blocks would read what lies between), and loads outside of
-// loops, behind whose lines the warps and blocks that come next go on.
+// Software prefetching, a pass over LLVM IR, for what the host's own prefetchers do not follow: loads in
+// loops that step far, as a grid-stride loop does (neighbouring blocks would read what lies between), and
+// loads outside of loops, behind whose lines the warps and blocks that come next go on.
 #pragma once
 
 #include <llvm/IR/PassManager.h>
@@ -11,8 +11,8 @@ namespace raddle::jit {
 inline constexpr const char* kDeviceLoad = "raddle.device";
 inline constexpr unsigned kBehind = 4096;  ///< bytes
 
-/// Puts lines into the second-level cache: those that a marked load of a loop will touch some turns later, and those
-/// that lie kBehind behind a marked load of a whole vector outside of loops.
+/// Puts lines into the second-level cache: those that a marked load of a loop will touch some turns later,
+/// and those that lie kBehind behind a marked load of a whole vector outside of loops.
 class PrefetchLoads : public llvm::PassInfoMixin<PrefetchLoads> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
