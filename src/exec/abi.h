@@ -11,6 +11,7 @@
 namespace raddle::exec {
 
 inline constexpr unsigned kWarpSize = 32;
+inline constexpr unsigned kMaxWarps = 32;  ///< of a CTA
 inline constexpr unsigned kMaxBarriers = 16;
 /// Behind those that kernels name: one for each warpgroup, whose warps meet where they wait for their wgmmas.
 inline constexpr unsigned kWarpgroupBarriers = 8;

@@ -49,7 +49,6 @@ enum class MemoryState : std::uint8_t {
 class RoutingTables {
  public:
   static constexpr std::uint16_t kNoCluster = 0xffff;
-  static constexpr std::uint32_t kMostWarps = 32;  ///< of a CTA
 
   explicit RoutingTables(RoutingSpec spec = {});
 
@@ -106,7 +105,7 @@ class RoutingTables {
     std::uint16_t cluster_slot = kNoCluster;
     std::uint8_t rank = 0;
     std::uint8_t warps = 0;
-    std::array<std::uint16_t, kMostWarps> warp_slots{};
+    std::array<std::uint16_t, kMaxWarps> warp_slots{};
   };
 
   std::vector<std::uint16_t> cluster_of_warp_;

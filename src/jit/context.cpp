@@ -25,8 +25,6 @@ llvm::Value* load_field(Builder& ir, llvm::Value* base, std::size_t offset, llvm
   return load;
 }
 
-constexpr unsigned kMostWarps = 32;  // of a block
-
 /// Lets LLVM see that sums of small numbers do not wrap.
 void is_below(llvm::Value* loaded, unsigned limit) {
   auto* load = llvm::cast<llvm::LoadInst>(loaded);
@@ -92,7 +90,7 @@ llvm::Value* Context::warp_field(std::size_t offset, llvm::Type* type, const cha
     Builder at(code_.entry_end());
     // The block function builds warps in place: not invariant.
     cached = load_field(at, warp_, offset, type, name, false);
-    if (offset == offsetof(WarpContext, warp_id)) is_below(cached, kMostWarps);
+    if (offset == offsetof(WarpContext, warp_id)) is_below(cached, exec::kMaxWarps);
   }
   return cached;
 }
@@ -116,7 +114,7 @@ llvm::Value* Context::launch_field(std::size_t offset, llvm::Type* type, const c
     Builder at(code_.entry_end());
     cached = load_field(at, launch, offset, type, name, true);
     if (offset >= offsetof(LaunchContext, ntid) && offset < offsetof(LaunchContext, nctaid))
-      is_below(cached, kMostWarps * exec::kWarpSize + 1);
+      is_below(cached, exec::kMaxWarps * exec::kWarpSize + 1);
   }
   return cached;
 }

@@ -123,9 +123,8 @@ void JitExecutable::run_warp(exec::WarpContext& warp) {
 
 /// A CTA that runs as regions. More than one fiber takes warps from it once some of them were suspended.
 struct JitExecutable::Regions {
-  static constexpr unsigned kMaxWarps = 32;
-  exec::WarpContext warps[kMaxWarps];  // at the begin: any of them leads here
-  std::uint32_t states[kMaxWarps];     // where each goes on, 0: nowhere, it has ended
+  exec::WarpContext warps[exec::kMaxWarps];  // at the begin: any of them leads here
+  std::uint32_t states[exec::kMaxWarps];     // where each goes on, 0: nowhere, it has ended
   std::byte* frames;
   unsigned next;  // warp to be taken next, in this region
   // Written together, once a warp: a store to one alone before would hold up the load of both.
@@ -230,7 +229,7 @@ void JitExecutable::pass_cluster_barrier(exec::CtaContext& cta, Regions& regions
 /// that still live have arrived, whichever of the kernel's barriers each stands at (K-5, K-6).
 void JitExecutable::run_regions(exec::CtaContext& cta) {
   constexpr unsigned kPhasesPerTurn = 1 << 14;
-  RADDLE_ASSERT(cta.warp_count <= Regions::kMaxWarps, "a block has at most 32 warps");
+  RADDLE_ASSERT(cta.warp_count <= exec::kMaxWarps, "a block has at most 32 warps");
   const std::size_t frame = std::max<std::uint32_t>(frame_bytes, kSmallestFrame);
   RegionMemory memory = take_region_memory(frame * cta.warp_count);
   Regions regions;

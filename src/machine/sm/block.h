@@ -66,7 +66,6 @@ struct Block {
     faulted,  ///< Worker::raw_fault_ says why; its fibers are lost
     stopped,  ///< its task was stopped; its fibers are lost
   };
-  static constexpr unsigned kMaxWarps = 32;
 
   exec::CtaContext cta{};
   exec::ClusterContext alone{};  ///< of a block that belongs to no cluster
@@ -105,14 +104,15 @@ struct Block {
     WordWait wait;
     std::uint32_t warps = 0;  ///< mask; never empty
   };
-  std::array<WordWaiters, kMaxWarps> word_waiters{};  ///< no two for the same
-  std::uint32_t word_waits = 0;                       ///< of these: in use
+  std::array<WordWaiters, exec::kMaxWarps> word_waiters{};  ///< no two for the same
+  std::uint32_t word_waits = 0;                             ///< of these: in use
 
   BlockMemory memory;
   alignas(16) std::array<std::byte, TaskRecord::kMostEntryBytes> entry{};  ///< of a queue task's block
   exec::WgmmaOperands wgmma_operands;
-  std::array<std::unique_ptr<Warp>, kMaxWarps> warps;
-  std::array<std::unique_ptr<Runner>, kMaxWarps> runners;  ///< all but the first: once a warp was suspended
+  std::array<std::unique_ptr<Warp>, exec::kMaxWarps> warps;
+  std::array<std::unique_ptr<Runner>, exec::kMaxWarps>
+      runners;  ///< all but the first: once a warp was suspended
 
   Strand& strand(std::uint32_t i) {
     return kind == exec::BlockKind::fibers ? static_cast<Strand&>(*warps[i]) : *runners[i];

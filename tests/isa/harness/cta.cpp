@@ -134,7 +134,7 @@ class Scheduler {
   exec::ClusterContext cluster_{};
   std::map<const CtaContext*, exec::WgmmaOperands> wgmma_operands_;
   std::atomic<std::uint64_t> barrier_{0};
-  exec::RoutingTables tables_{{.warp_slots = exec::kMaxClusterSize * exec::RoutingTables::kMostWarps}};
+  exec::RoutingTables tables_{{.warp_slots = exec::kMaxClusterSize * exec::kMaxWarps}};
   const exec::ClusterNetwork network_{{&tables_}, {0}};  // of one SM
   std::uint16_t slot_ = 0;                               // of the cluster
   std::vector<Cta> ctas_;
