@@ -450,10 +450,10 @@ TEST_F(TmaTensor, CountsLines) {
   r.shared = at(8), r.barrier = 1;  // nobody looks
   EXPECT_FALSE(unit_.submit(thread(), r));
   EXPECT_EQ(unit_.counters(), (TmaCounters{.requests = 1,
-                                           .descriptor_misses = 1,
                                            .lines = 2,
                                            .sectors = 8,
                                            .bytes = 256,
+                                           .descriptor_misses = 1,
                                            .outside = 30 * 64}));
   EXPECT_EQ(unit_.outstanding(), 0u);
 }
