@@ -31,7 +31,8 @@ std::uint32_t odd_phases(const TmaJob& job);
 TmaProblem broken_mbarrier(std::byte* barrier, exec::MbarrierProblem problem);
 /// Counts bytes at an mbarrier. Fault: illegal_barrier
 inline TmaProblem complete_bytes(std::byte* barrier, std::uint32_t bytes) {
-  const exec::MbarrierProblem problem = exec::complete_transactions(exec::mbarrier_at(barrier), bytes).problem;
+  const exec::MbarrierProblem problem =
+      exec::complete_transactions(exec::mbarrier_at(barrier), bytes).problem;
   if (problem != exec::MbarrierProblem::none) [[unlikely]]
     return broken_mbarrier(barrier, problem);
   return {};

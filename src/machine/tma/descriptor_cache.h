@@ -35,7 +35,8 @@ class DescriptorCache {
   /// The map at an address whose bytes are those that were decoded; null if they are not, or none were.
   [[gnu::always_inline]] Descriptor* known(std::uint64_t address) {
     Entry& entry = entry_of(address);
-    return address != 0 && entry.address == address && has_bytes(entry, reinterpret_cast<const std::byte*>(address))
+    return address != 0 && entry.address == address &&
+                   has_bytes(entry, reinterpret_cast<const std::byte*>(address))
                ? &entry.descriptor
                : nullptr;
   }

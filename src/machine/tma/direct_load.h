@@ -31,7 +31,8 @@ class DirectLoad {
   TmaProblem run(const Places& places, TmaCounters& counters);
 
  private:
-  /// What a block asks of memory. Where in a line its first row begins says it all, as shared memory is aligned.
+  /// What a block asks of memory. Where in a line its first row begins says it all: blocks are aligned in
+  /// shared memory.
   struct Traffic {
     std::uint32_t lines, sectors, bank_conflicts;
   };
@@ -42,7 +43,8 @@ class DirectLoad {
   std::uint32_t bytes_ = 0;  ///< of the block
   std::uint32_t occupied_ = 0;
   RowShape shape_{};
-  std::array<Traffic, TmaGeneratorSpec::kLineBytes / kStart> traffic_{};  ///< by that place; no lines: not known
+  std::array<Traffic, TmaGeneratorSpec::kLineBytes / kStart>
+      traffic_{};  ///< by that place; no lines: not known
 };
 
 inline bool DirectLoad::place(const exec::CtaContext& cta, const exec::BulkRequest& request,

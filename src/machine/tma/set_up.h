@@ -18,7 +18,8 @@ class TmaSetUp {
   const TmaJob& job() const { return *job_; }
   /// For a request that runs before its instruction ends, and needs no job. Null: run() has to judge it.
   /// @param places  receives its own
-  DirectLoad* direct_load(TmaRequester requester, const exec::BulkRequest& request, DirectLoad::Places& places);
+  DirectLoad* direct_load(TmaRequester requester, const exec::BulkRequest& request,
+                          DirectLoad::Places& places);
 
  private:
   TmaJob& begin(TmaRequester requester, TmaJob& job);
@@ -47,8 +48,8 @@ class TmaSetUp {
   std::string text_;
 };
 
-/// Most requests pass here and nowhere else: no problem is written, none is read. An address whose map is known has
-/// been judged; a request without a map has no plan's kind.
+/// Most requests pass here and nowhere else: no problem is written, none is read. An address whose map is
+/// known has been judged; a request without a map has no plan's kind.
 [[gnu::always_inline]] inline DirectLoad* TmaSetUp::direct_load(TmaRequester requester,
                                                                 const exec::BulkRequest& request,
                                                                 DirectLoad::Places& places) {

@@ -19,7 +19,8 @@ TmaProblem TmaUnit::submit(TmaRequester requester, const exec::BulkRequest& requ
   culprit_ = requester;
   DirectLoad::Places places;
   if (mode_ == TmaMode::eager)
-    if (DirectLoad* load = set_up_.direct_load(requester, request, places)) return load->run(places, counters_);
+    if (DirectLoad* load = set_up_.direct_load(requester, request, places))
+      return load->run(places, counters_);
   return submit_job(requester, request);
 }
 

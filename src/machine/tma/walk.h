@@ -41,7 +41,7 @@ class InsidePlan {
   static constexpr std::uint32_t kNone = ~0u;  ///< no kind's word
   std::uint32_t kind_ = kNone;
   std::uint32_t rank_ = 0;
-  std::uint64_t address_ = 0;                              ///< the tensor's
+  std::uint64_t address_ = 0;                                 ///< the tensor's
   std::array<std::uint64_t, exec::kMaxTensorRank> stride_{};  ///< bytes
   std::array<std::uint32_t, exec::kMaxTensorRank> last_{};    ///< coordinates up to which a box lies inside
   DirectLoad direct_load_;

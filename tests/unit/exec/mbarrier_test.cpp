@@ -95,7 +95,8 @@ TEST(Mbarrier, BytesCompleteAsByParts) {
             if (completes) after.next_phase();
             Word word{before.pack()};
             const MbarrierResult result = complete_transactions(word, bytes);
-            EXPECT_EQ(word, after.pack()) << pending << ' ' << expected << ' ' << transactions << ' ' << bytes;
+            EXPECT_EQ(word, after.pack())
+                << pending << ' ' << expected << ' ' << transactions << ' ' << bytes;
             EXPECT_EQ(result.problem, problem);
             EXPECT_EQ(result.completed, completes);
             EXPECT_EQ(result.before, before.pack());

@@ -10,8 +10,6 @@
 namespace raddle::machine {
 namespace {
 
-
-
 constexpr std::uint32_t kCopiedRows = 19, kCopiedStride = 400, kCopyMemory = 16 << 10;
 
 class RowCopies : public testing::Test {
@@ -29,8 +27,9 @@ class RowCopies : public testing::Test {
         expected[swizzled(shared + row * shape.pitch + i, shape.swizzle)] = from()[row * shape.stride + i];
     copier_of(shape, shared, vectors)(shape, from(), memory.data(), shared);
     EXPECT_EQ(std::memcmp(memory.data(), expected.data(), kCopyMemory), 0)
-        << "rows of " << shape.bytes << " bytes, " << shape.pitch << " apart, from " << shared << " on, swizzle "
-        << static_cast<unsigned>(shape.swizzle) << ", vectors " << static_cast<unsigned>(vectors);
+        << "rows of " << shape.bytes << " bytes, " << shape.pitch << " apart, from " << shared
+        << " on, swizzle " << static_cast<unsigned>(shape.swizzle) << ", vectors "
+        << static_cast<unsigned>(vectors);
   }
 
  private:
@@ -45,7 +44,11 @@ TEST_F(RowCopies, AreWhatSwizzlesSay) {
       for (const std::uint32_t bytes : {32u, 64u, 96u, 128u, 256u, 384u})
         for (const std::uint32_t pitch : {bytes, (bytes + 63) / 64 * 64, (bytes + 127) / 128 * 128})
           for (const std::uint32_t shared : {0u, 32u, 64u, 128u, 896u, 1024u})
-            compare({.bytes = bytes, .count = kCopiedRows, .stride = kCopiedStride, .pitch = pitch, .swizzle = swizzle},
+            compare({.bytes = bytes,
+                     .count = kCopiedRows,
+                     .stride = kCopiedStride,
+                     .pitch = pitch,
+                     .swizzle = swizzle},
                     shared, vectors);
   }
 }
