@@ -23,8 +23,10 @@ struct alignas(128) Memory {
   std::byte map[exec::kTensorMapBytes];
 };
 
-/// Boxes of 64 elements of 2 bytes by as many rows as `bytes` has, in a tensor of 4 boxes width.
-void tile_load(benchmark::State& state, exec::TensorMap::Swizzle swizzle) {
+/// Boxes of `row` bytes by as many rows as `bytes` has, in a tensor of rows of 512 bytes.
+/// @param moves  each load is of another box, which nobody can foresee
+void tile_load(benchmark::State& state, exec::TensorMap::Swizzle swizzle, std::uint32_t row = 128,
+               bool moves = false) {
   const auto bytes = static_cast<std::uint32_t>(state.range(0));
   static Memory memory;
   exec::ClusterContext cluster{};
@@ -38,11 +40,11 @@ void tile_load(benchmark::State& state, exec::TensorMap::Swizzle swizzle) {
   cta.shared = cluster.window;
   exec::TensorMap map;
   map.element = exec::TensorMap::Element::f16;
-  map.rank = bytes / 128 > 256 ? 3 : 2;
+  map.rank = bytes / row > 256 ? 3 : 2;
   map.address = reinterpret_cast<std::uint64_t>(memory.tensor);
   map.size = {256, 256, 8};
   map.stride = {2, 512, 131072};
-  map.box = {64, std::min(bytes / 128, 256u), map.rank == 3 ? bytes / 128 / 256 : 0};
+  map.box = {row / 2, std::min(bytes / row, 256u), map.rank == 3 ? bytes / row / 256 : 0};
   map.step = {1, 1, 1};
   map.swizzle = swizzle;
   exec::encode(map, memory.map);
@@ -55,7 +57,13 @@ void tile_load(benchmark::State& state, exec::TensorMap::Swizzle swizzle) {
                             .shared = reinterpret_cast<std::uint64_t>(memory.shared + kBlock),
                             .barrier = reinterpret_cast<std::uint64_t>(memory.shared + kBarrier)};
   machine::TmaUnit unit;
+  std::uint32_t random = 1;
   for (auto step : state) {
+    if (moves) {
+      random = random * 1664525 + 1013904223;
+      request.coordinates[0] = static_cast<std::int32_t>(random >> 30) * 64;
+      request.coordinates[1] = static_cast<std::int32_t>(random >> 24 & 31);
+    }
     exec::init_mbarrier(barrier, 1);
     if (unit.submit({.cta = &cta}, request)) state.SkipWithError("refused");
     benchmark::ClobberMemory();
@@ -81,6 +89,19 @@ void copy(benchmark::State& state) {
     })->Arg(bytes);
     benchmark::RegisterBenchmark("tma/tile_swizzled", [](auto& s) {
       tile_load(s, exec::TensorMap::Swizzle::bytes128);
+    })->Arg(bytes);
+    if (bytes > 4096) continue;
+    benchmark::RegisterBenchmark("tma/moving", [](auto& s) {
+      tile_load(s, exec::TensorMap::Swizzle::bytes128, 128, true);
+    })->Arg(bytes);
+    benchmark::RegisterBenchmark("tma/rows_of_64", [](auto& s) {
+      tile_load(s, exec::TensorMap::Swizzle::none, 64);
+    })->Arg(bytes);
+    benchmark::RegisterBenchmark("tma/rows_of_64_swizzled", [](auto& s) {
+      tile_load(s, exec::TensorMap::Swizzle::bytes64, 64);
+    })->Arg(bytes);
+    benchmark::RegisterBenchmark("tma/rows_of_256", [](auto& s) {
+      tile_load(s, exec::TensorMap::Swizzle::none, 256);
     })->Arg(bytes);
   }
   return true;

@@ -51,6 +51,16 @@ struct Mbarrier {
   }
   static constexpr bool is_initialised(std::uint64_t word) { return (word & kInitialised) != 0; }
 
+  /// The word after expect(-bytes), without taking it apart. @param bytes  not 0
+  /// @returns 0 where that names a problem, or the word is no object
+  static constexpr std::uint64_t completed(std::uint64_t word, std::uint32_t bytes) {
+    const std::int64_t sum = std::int64_t{unpack(word).transactions} - bytes;
+    if (sum < -std::int64_t{kMbarrierMost} || !is_initialised(word)) return 0;
+    const std::uint64_t after = (word & ~kTransactions) | (static_cast<std::uint64_t>(sum) & kTransactions);
+    if ((after & (kTransactions | kPending)) != 0) return after;
+    return (after ^ kMbarrierPhaseBit) | (after >> 20 & kPending);  // the phase ends: as next_phase()
+  }
+
   // Changes of the object in a phase. Each leaves it unchanged where it names a problem.
   constexpr MbarrierProblem arrive(std::uint32_t count) {
     if (count == 0 || count > kMbarrierMost) return MbarrierProblem::count_out_of_range;
@@ -81,6 +91,7 @@ struct Mbarrier {
 
  private:
   static constexpr std::uint64_t kInitialised = std::uint64_t{1} << 61;
+  static constexpr std::uint64_t kTransactions = 0x1f'ffff, kPending = std::uint64_t{kMbarrierMost} << 21;
 };
 
 /// What an operation on a word has found.
@@ -150,6 +161,11 @@ inline MbarrierResult expect_transactions(std::atomic<std::uint64_t>& word, std:
 
 /// mbarrier.complete_tx, and what an asynchronous operation does where its data has landed.
 inline MbarrierResult complete_transactions(std::atomic<std::uint64_t>& word, std::uint32_t bytes) {
+  std::uint64_t seen = word.load(std::memory_order_relaxed);
+  const std::uint64_t wanted = bytes == 0 ? 0 : Mbarrier::completed(seen, bytes);
+  if (wanted != 0 && word.compare_exchange_strong(seen, wanted, std::memory_order_acq_rel,
+                                                  std::memory_order_relaxed)) [[likely]]
+    return {MbarrierProblem::none, seen, ((seen ^ wanted) & kMbarrierPhaseBit) != 0};
   return change_mbarrier(word, [&](Mbarrier& object) { return object.expect(-std::int64_t{bytes}); });
 }
 

@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "exec/cluster.h"
-#include "exec/mbarrier.h"
 
 namespace raddle::machine {
 
@@ -22,12 +21,10 @@ std::uint32_t odd_phases(const TmaJob& job) {
   return odd;
 }
 
-TmaProblem complete_bytes(std::byte* barrier, std::uint32_t bytes) {
-  const auto result = exec::complete_transactions(exec::mbarrier_at(barrier), bytes);
-  if (result.problem == exec::MbarrierProblem::none) return {};
+TmaProblem broken_mbarrier(std::byte* barrier, exec::MbarrierProblem problem) {
   return {.fault = exec::FaultKind::illegal_barrier,
           .address = reinterpret_cast<std::uint64_t>(barrier),
-          .note = exec::describe(result.problem)};
+          .note = exec::describe(problem)};
 }
 
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t bytes) {

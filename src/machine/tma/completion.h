@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "exec/mbarrier.h"
 #include "machine/tma/job.h"
 
 namespace raddle::machine {
@@ -27,8 +28,15 @@ class TmaCounter {
 
 /// The job's mbarriers that are in a phase of odd number: mask of ranks.
 std::uint32_t odd_phases(const TmaJob& job);
+TmaProblem broken_mbarrier(std::byte* barrier, exec::MbarrierProblem problem);
 /// Counts bytes at an mbarrier. Fault: illegal_barrier
-TmaProblem complete_bytes(std::byte* barrier, std::uint32_t bytes);
+inline TmaProblem complete_bytes(std::byte* barrier, std::uint32_t bytes) {
+  const exec::MbarrierProblem problem =
+      exec::complete_transactions(exec::mbarrier_at(barrier), bytes).problem;
+  if (problem != exec::MbarrierProblem::none) [[unlikely]]
+    return broken_mbarrier(barrier, problem);
+  return {};
+}
 /// Counts them at one receiver's mbarrier.
 TmaProblem complete_bytes(const TmaJob& job, std::uint32_t rank, std::uint32_t bytes);
 /// Counts them at all receivers' mbarriers.

@@ -6,15 +6,18 @@
 namespace raddle::machine {
 
 struct TmaCounters {
-  std::uint64_t requests = 0;   ///< set up
-  std::uint64_t discarded = 0;  ///< of these: wrong, so the unit did not begin them
-  std::uint64_t descriptor_hits = 0, descriptor_misses = 0;
-  std::uint64_t descriptor_prefetches = 0;  ///< of these misses: ahead of the set-up
+  // What every load counts, side by side.
+  std::uint64_t requests = 0;  ///< set up
+  std::uint64_t descriptor_hits = 0;
   std::uint64_t lines = 0;           ///< memory requests: of at most 128 bytes, none across a line of L2
   std::uint64_t sectors = 0;         ///< of 32 bytes, that these touch
   std::uint64_t bytes = 0;           ///< read from or written to memory
-  std::uint64_t outside = 0;         ///< elements outside the tensor: filled, or left out
   std::uint64_t bank_conflicts = 0;  ///< turns at shared memory that lines took beyond their first
+
+  std::uint64_t discarded = 0;  ///< of the requests: wrong, so the unit did not begin them
+  std::uint64_t descriptor_misses = 0;
+  std::uint64_t descriptor_prefetches = 0;  ///< of these misses: ahead of the set-up
+  std::uint64_t outside = 0;                ///< elements outside the tensor: filled, or left out
   std::uint64_t queued = 0;  ///< time in the queue, in responses that landed meanwhile; the unit has no clock
 
   TmaCounters& operator+=(const TmaCounters& other) {

@@ -20,8 +20,8 @@ struct DescriptorCacheSpec {
 };
 
 struct Descriptor {
-  exec::TensorMap map;
   InsidePlan inside;
+  exec::TensorMap map;
 };
 
 class DescriptorCache {
@@ -33,9 +33,10 @@ class DescriptorCache {
   /// @returns null for bytes that are no map
   Descriptor* fetch(std::uint64_t address, bool ahead, TmaCounters& counters);
   /// The map at an address whose bytes are those that were decoded; null if they are not, or none were.
-  Descriptor* known(std::uint64_t address) {
+  [[gnu::always_inline]] Descriptor* known(std::uint64_t address) {
     Entry& entry = entry_of(address);
-    return entry.address == address && has_bytes(entry, reinterpret_cast<const std::byte*>(address))
+    return address != 0 && entry.address == address &&
+                   has_bytes(entry, reinterpret_cast<const std::byte*>(address))
                ? &entry.descriptor
                : nullptr;
   }
@@ -44,8 +45,8 @@ class DescriptorCache {
 
  private:
   struct Entry {
+    alignas(exec::kTensorMapAlignment) std::array<std::byte, exec::kTensorMapBytes> bytes;
     std::uint64_t address = 0;  ///< 0: empty
-    std::array<std::byte, exec::kTensorMapBytes> bytes;
     Descriptor descriptor;
   };
   Entry& entry_of(std::uint64_t address) {
@@ -62,7 +63,8 @@ class DescriptorCache {
 };
 
 /// All of them at once: nearly always they are the same, and a call of the library takes as long again.
-inline bool DescriptorCache::has_bytes(const Entry& entry, const std::byte* bytes) {
+[[gnu::always_inline]] inline bool DescriptorCache::has_bytes(const Entry& entry, const std::byte* bytes) {
+  bytes = static_cast<const std::byte*>(__builtin_assume_aligned(bytes, exec::kTensorMapAlignment));
   std::uint64_t differences = 0;
   for (std::size_t at = 0; at < exec::kTensorMapBytes; at += sizeof differences) {
     std::uint64_t kept, here;

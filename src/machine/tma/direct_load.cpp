@@ -11,10 +11,19 @@ void DirectLoad::keep(const TmaJob& job, std::uint64_t occupied) {
     return;
   rows.shared = 0;  // the job has no place yet; any has kTensorAlignment
   if (!copies_whole_rows(job, rows)) return;
-  rows_ = row_copy_of(job, rows, nullptr);
-  copy_ = copier_of(rows_);
-  occupied_ = occupied;
+  shape_ = shape_of(job, rows);
+  copy_ = copier_of(shape_, 0);
+  occupied_ = static_cast<std::uint32_t>(occupied);
   bytes_ = job.bytes;
+  traffic_ = {};
+}
+
+void DirectLoad::count(Traffic& traffic, std::uint64_t global) const {
+  TmaCounters counters;
+  count_lines(counters, global, shape_.stride, 0, shape_.pitch, shape_.count, shape_.bytes, true);
+  traffic = {.lines = static_cast<std::uint32_t>(counters.lines),
+             .sectors = static_cast<std::uint32_t>(counters.sectors),
+             .bank_conflicts = static_cast<std::uint32_t>(counters.bank_conflicts)};
 }
 
 }  // namespace raddle::machine

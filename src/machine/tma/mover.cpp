@@ -85,8 +85,8 @@ void store(const TmaJob& job, const std::byte* memory, std::uint32_t offset, std
 
 void load_rows(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
   if (copies_whole_rows(job, rows)) {
-    const RowCopy copy = row_copy_of(job, rows, memory);
-    return copier_of(copy)(copy);
+    const RowShape shape = shape_of(job, rows);
+    return copier_of(shape, rows.shared)(shape, host(rows.global), memory, rows.shared);
   }
   const bool is_long =
       moves_whole_rows(job, rows) && job.swizzle == TensorMap::Swizzle::none && job.row_bytes >= kLong;
@@ -129,11 +129,8 @@ void store_rows(const TmaJob& job, const TmaRows& rows, const std::byte* memory)
 
 }  // namespace
 
-RowCopy row_copy_of(const TmaJob& job, const TmaRows& rows, std::byte* memory) {
-  return {.from = host(rows.global),
-          .memory = memory,
-          .shared = rows.shared,
-          .bytes = job.row_bytes,
+RowShape shape_of(const TmaJob& job, const TmaRows& rows) {
+  return {.bytes = job.row_bytes,
           .count = rows.count,
           .stride = rows.stride,
           .pitch = rows.pitch,
@@ -144,7 +141,7 @@ bool copies_whole_rows(const TmaJob& job, const TmaRows& rows) {
   if (!moves_whole_rows(job, rows)) return false;
   const bool is_plain = job.swizzle == TensorMap::Swizzle::none;
   if (is_plain && (rows.count == 1 || job.row_bytes >= kLong)) return false;
-  return has_wide_rows(row_copy_of(job, rows, nullptr));
+  return has_wide_rows(shape_of(job, rows), rows.shared);
 }
 
 void move_rows(const TmaJob& job, const TmaRows& rows) {

@@ -11,7 +11,7 @@ namespace raddle::machine {
 /// Whether rows lie in the tensor as a whole, do not change on their way to shared memory, and copier_of() is
 /// for them. copy_long() is for long ones.
 bool copies_whole_rows(const TmaJob& job, const TmaRows& rows);
-RowCopy row_copy_of(const TmaJob& job, const TmaRows& rows, std::byte* memory);
+RowShape shape_of(const TmaJob& job, const TmaRows& rows);
 
 /// Lands rows in the memory of every receiver, or takes them from there, as the job says.
 void move_rows(const TmaJob& job, const TmaRows& rows);

@@ -16,23 +16,21 @@ constexpr std::uint32_t kLine = 128;  ///< bytes in which a swizzle moves units
 // Loops work on copies of what is wanted: the bytes that they write might belong to what a reference leads
 // to.
 
-std::uint32_t units_of(exec::TensorMap::Swizzle swizzle) { return swizzle_bytes(swizzle) / 16; }
-
-std::uint32_t swizzle_mask(const RowCopy& copy) {
-  return units_of(copy.swizzle) == 0 ? 0 : units_of(copy.swizzle) - 1;
+/// Which bits of a line's number move its units.
+std::uint32_t swizzle_mask(exec::TensorMap::Swizzle swizzle) {
+  const std::uint32_t units = swizzle_bytes(swizzle) / 16;
+  return units == 0 ? 0 : units - 1;
 }
 
-bool has_whole_lines(const RowCopy& copy) {
-  return ((copy.bytes | copy.shared | copy.pitch) & (kLine - 1)) == 0;
+bool is_multiple(const RowShape& shape, std::uint32_t shared, std::uint32_t of) {
+  return ((shape.bytes | shared | shape.pitch) & (of - 1)) == 0;
 }
 
-void copy_pairs(const RowCopy& copy) {
-  for (std::uint32_t row = 0; row < copy.count; ++row) {
-    const std::byte* from = copy.from + row * copy.stride;
-    const std::uint32_t shared = copy.shared + row * copy.pitch;
-    for (std::uint32_t at = 0; at < copy.bytes; at += 16)
-      std::memcpy(copy.memory + swizzled(shared + at, copy.swizzle), from + at, 16);
-  }
+void copy_pairs(const RowShape& wanted, const std::byte* from, std::byte* memory, std::uint32_t shared) {
+  const RowShape shape = wanted;
+  for (std::uint32_t row = 0; row < shape.count; ++row, from += shape.stride, shared += shape.pitch)
+    for (std::uint32_t at = 0; at < shape.bytes; at += 16)
+      std::memcpy(memory + swizzled(shared + at, shape.swizzle), from + at, 16);
 }
 
 #if defined(__x86_64__)
@@ -64,61 +62,101 @@ __attribute__((target("avx2"), always_inline)) inline void copy_whole_line(std::
 }
 
 /// Rows of whole lines, as most are.
-__attribute__((target("avx2"))) void copy_lines(const RowCopy& wanted, std::uint32_t mask) {
-  const RowCopy copy = wanted;
-  for (std::uint32_t row = 0; row < copy.count; ++row) {
-    const std::byte* from = copy.from + row * copy.stride;
-    const std::uint32_t first = copy.shared + row * copy.pitch;
-    for (std::uint32_t shared = first; shared < first + copy.bytes; shared += kLine, from += kLine) {
+__attribute__((target("avx2"))) void copy_lines(const RowShape& wanted, const std::byte* row,
+                                                std::byte* memory, std::uint32_t first) {
+  const RowShape shape = wanted;
+  const std::uint32_t mask = swizzle_mask(shape.swizzle);
+  for (std::uint32_t left = shape.count; left != 0; --left, row += shape.stride, first += shape.pitch) {
+    const std::byte* from = row;
+    for (std::uint32_t shared = first; shared < first + shape.bytes; shared += kLine, from += kLine) {
       const std::uint32_t moves = shared / kLine & mask, other = (moves & ~1u) * 16;
       if ((moves & 1) != 0)
-        copy_whole_line<true>(copy.memory + shared, other, from);
+        copy_whole_line<true>(memory + shared, other, from);
       else
-        copy_whole_line<false>(copy.memory + shared, other, from);
+        copy_whole_line<false>(memory + shared, other, from);
     }
   }
 }
 
-/// A line by its halves: the highest bit of `moves` exchanges them, the others permute the units of each.
+__attribute__((target("avx2"))) void copy_avx2(const RowShape& wanted, const std::byte* row,
+                                               std::byte* memory, std::uint32_t first) {
+  const RowShape shape = wanted;
+  const std::uint32_t mask = swizzle_mask(shape.swizzle);
+  for (std::uint32_t rows = shape.count; rows != 0; --rows, row += shape.stride, first += shape.pitch) {
+    const std::byte* from = row;
+    std::uint32_t shared = first;
+    for (std::uint32_t left = shape.bytes; left != 0;) {
+      const std::uint32_t bytes = mask == 0 ? left : std::min(left, kLine - shared % kLine);
+      const std::uint32_t moves = shared / kLine & mask, other = (moves & ~1u) * 16;
+      if ((moves & 1) != 0)
+        copy_line<true>(memory, shared, other, from, bytes);
+      else
+        copy_line<false>(memory, shared, other, from, bytes);
+      from += bytes, shared += bytes, left -= bytes;
+    }
+  }
+}
+
+constexpr std::uint32_t kHalf = kLine / 2;  ///< bytes: the widest vector
+
+/// How the lowest two bits that move units permute those of each half of a line.
+__attribute__((target("avx512f"), always_inline)) inline __m512i moved(__m512i half, std::uint32_t moves) {
+  alignas(64) static constexpr std::int64_t kOrders[4][8] = {
+      {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}, {4, 5, 6, 7, 0, 1, 2, 3}, {6, 7, 4, 5, 2, 3, 0, 1}};
+  return _mm512_permutexvar_epi64(_mm512_load_si512(kOrders[moves & 3]), half);
+}
+
+/// A line by its halves, which the highest bit of `moves` exchanges.
+template <bool swizzles>
 __attribute__((target("avx512f"), always_inline)) inline void copy_line_avx512(std::byte* line,
                                                                                const std::byte* from,
                                                                                std::uint32_t moves) {
-  alignas(64) static constexpr std::int64_t kOrders[4][8] = {
-      {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 6, 7, 4, 5}, {4, 5, 6, 7, 0, 1, 2, 3}, {6, 7, 4, 5, 2, 3, 0, 1}};
-  constexpr std::uint32_t kHalf = kLine / 2;
-  const __m512i order = _mm512_load_si512(kOrders[moves & 3]);
-  const __m512i low = _mm512_permutexvar_epi64(order, _mm512_loadu_si512(from));
-  const __m512i high = _mm512_permutexvar_epi64(order, _mm512_loadu_si512(from + kHalf));
+  __m512i low = _mm512_loadu_si512(from), high = _mm512_loadu_si512(from + kHalf);
+  if constexpr (swizzles) low = moved(low, moves), high = moved(high, moves);
   const std::uint32_t half = (moves & 4) * 16;
   _mm512_storeu_si512(line + half, low);
   _mm512_storeu_si512(line + (kHalf - half), high);
 }
 
-/// Rows of whole lines. Where a swizzle is, most are one line, one after another in shared memory, and it
-/// comes to its begin every eight lines: such eight are copied without a question.
+/// Rows of one line, as most are. Where the widest swizzle is, they follow each other in shared memory, and
+/// it comes to its begin every eight lines: such eight are copied without a question.
 template <bool swizzles>
-__attribute__((target("avx512f"))) void copy_lines_avx512(const RowCopy& wanted) {
-  // Field by field: they have just been written, and wide loads of a copy would wait for that.
-  const std::byte* row = wanted.from;
-  std::byte* const memory = wanted.memory;
-  std::uint32_t first = wanted.shared, left = wanted.count;
-  const std::uint32_t bytes = wanted.bytes, pitch = wanted.pitch;
-  const std::int64_t stride = wanted.stride;
-  const std::uint32_t mask = swizzles ? swizzle_mask(wanted) : 0;
+__attribute__((target("avx512f"))) void copy_single_lines(const RowShape& shape, const std::byte* row,
+                                                          std::byte* memory, std::uint32_t first) {
+  const std::int64_t stride = shape.stride;
+  const std::uint32_t pitch = shape.pitch, mask = swizzles ? swizzle_mask(shape.swizzle) : 0;
+  std::uint32_t left = shape.count;
   constexpr std::uint32_t kTurn = 8;  // lines
-  if (mask == kTurn - 1 && bytes == kLine && pitch == kLine && first % (kTurn * kLine) == 0)
+  if (swizzles && mask == kTurn - 1 && pitch == kLine && first % (kTurn * kLine) == 0)
     for (; left >= kTurn; left -= kTurn, first += kTurn * kLine)
 #pragma GCC unroll 8
       for (std::uint32_t line = 0; line < kTurn; ++line, row += stride)
-        copy_line_avx512(memory + first + line * kLine, row, line);
-  if (bytes == kLine) {  // a loop in the loop would take half as long again
-    for (; left != 0; --left, row += stride, first += pitch)
-      copy_line_avx512(memory + first, row, first / kLine & mask);
-    return;
-  }
+        copy_line_avx512<true>(memory + first + line * kLine, row, line);
   for (; left != 0; --left, row += stride, first += pitch)
-    for (std::uint32_t at = 0; at != bytes; at += kLine)
-      copy_line_avx512(memory + first + at, row + at, (first + at) / kLine & mask);
+    copy_line_avx512<swizzles>(memory + first, row, first / kLine & mask);
+}
+
+/// Rows of several lines.
+template <bool swizzles>
+__attribute__((target("avx512f"))) void copy_lines_avx512(const RowShape& wanted, const std::byte* row,
+                                                          std::byte* memory, std::uint32_t first) {
+  const RowShape shape = wanted;
+  const std::uint32_t mask = swizzles ? swizzle_mask(shape.swizzle) : 0;
+  for (std::uint32_t left = shape.count; left != 0; --left, row += shape.stride, first += shape.pitch)
+    for (std::uint32_t at = 0; at != shape.bytes; at += kLine)
+      copy_line_avx512<swizzles>(memory + first + at, row + at, (first + at) / kLine & mask);
+}
+
+/// Rows of half a line, of which narrower swizzles permute each by itself.
+template <bool swizzles>
+__attribute__((target("avx512f"))) void copy_half_lines(const RowShape& shape, const std::byte* row,
+                                                        std::byte* memory, std::uint32_t first) {
+  const std::int64_t stride = shape.stride;
+  const std::uint32_t pitch = shape.pitch, mask = swizzles ? swizzle_mask(shape.swizzle) : 0;
+  for (std::uint32_t left = shape.count; left != 0; --left, row += stride, first += pitch) {
+    const __m512i half = _mm512_loadu_si512(row);
+    _mm512_storeu_si512(memory + first, swizzles ? moved(half, first / kLine & mask) : half);
+  }
 }
 
 /// By quarters, a line of each in turn: the processor fetches ahead of four streams more than of one.
@@ -133,23 +171,14 @@ __attribute__((target("avx512f"))) void copy_quarters(std::byte* to, const std::
 const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 
-__attribute__((target("avx2"))) void copy_avx2(const RowCopy& wanted) {
-  const RowCopy copy = wanted;
-  const std::uint32_t mask = swizzle_mask(copy);
-  if (has_whole_lines(copy)) return copy_lines(copy, mask);
-  for (std::uint32_t row = 0; row < copy.count; ++row) {
-    const std::byte* from = copy.from + row * copy.stride;
-    std::uint32_t shared = copy.shared + row * copy.pitch;
-    for (std::uint32_t left = copy.bytes; left != 0;) {
-      const std::uint32_t bytes = mask == 0 ? left : std::min(left, kLine - shared % kLine);
-      const std::uint32_t moves = shared / kLine & mask, other = (moves & ~1u) * 16;
-      if ((moves & 1) != 0)
-        copy_line<true>(copy.memory, shared, other, from, bytes);
-      else
-        copy_line<false>(copy.memory, shared, other, from, bytes);
-      from += bytes, shared += bytes, left -= bytes;
-    }
-  }
+/// @returns null: rows of other lengths
+CopyRows copier_by_lines(const RowShape& shape, std::uint32_t shared) {
+  const bool swizzles = shape.swizzle != exec::TensorMap::Swizzle::none;
+  if (shape.bytes == kHalf && swizzle_mask(shape.swizzle) < 4 && is_multiple(shape, shared, kHalf))
+    return swizzles ? copy_half_lines<true> : copy_half_lines<false>;
+  if (!is_multiple(shape, shared, kLine)) return nullptr;
+  if (shape.bytes == kLine) return swizzles ? copy_single_lines<true> : copy_single_lines<false>;
+  return swizzles ? copy_lines_avx512<true> : copy_lines_avx512<false>;
 }
 #endif
 
@@ -162,11 +191,19 @@ void copy_long(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
-CopyRows copier_of(const RowCopy& copy) {
+CopyVectors host_vectors() {
 #if defined(__x86_64__)
-  if (has_avx512 && has_whole_lines(copy))
-    return swizzle_mask(copy) == 0 ? copy_lines_avx512<false> : copy_lines_avx512<true>;
-  if (has_avx2) return copy_avx2;
+  if (has_avx512) return CopyVectors::avx512;
+  if (has_avx2) return CopyVectors::avx2;
+#endif
+  return CopyVectors::none;
+}
+
+CopyRows copier_of(const RowShape& shape, std::uint32_t shared, CopyVectors vectors) {
+#if defined(__x86_64__)
+  if (vectors == CopyVectors::avx512)
+    if (const CopyRows copy = copier_by_lines(shape, shared)) return copy;
+  if (vectors != CopyVectors::none) return is_multiple(shape, shared, kLine) ? copy_lines : copy_avx2;
 #endif
   return copy_pairs;
 }

@@ -58,25 +58,13 @@ TmaProblem TmaSetUp::wrong(std::string text, std::uint64_t address) {
   return {.fault = FaultKind::illegal_instruction, .address = address, .note = text_.c_str()};
 }
 
-/// Most requests pass here and nowhere else: no problem is written, none is read.
-const DirectLoad* TmaSetUp::direct_load(TmaRequester requester, const exec::BulkRequest& request) {
-  const exec::LaunchContext& launch = *requester.cta->launch;
-  if (exec::BulkKind::from_word(request.kind).mode == BulkMode::linear || launch.asid != 0 ||
-      request.global % exec::kTensorMapAlignment != 0 || request.global >> 47 != 0 ||
-      !exec::may_access(*requester.cta, request.global, exec::kTensorMapBytes))
-    return nullptr;
-  Descriptor* const descriptor = descriptors_.known(request.global);
-  if (descriptor == nullptr) return nullptr;
-  InsidePlan& inside = descriptor->inside;
-  if (!inside.fits(descriptor->map, request) ||
-      !inside.direct_load().place(*requester.cta, request, inside.job().global))
-    return nullptr;
-  if (!launch.window.is_everything()) {
-    inside.job().requester = requester;
-    if (check_window(inside.job())) return nullptr;
-  }
-  ++counters_.requests, ++counters_.descriptor_hits;
-  return &inside.direct_load();
+bool TmaSetUp::may_read_map(const exec::CtaContext& cta, std::uint64_t address) {
+  return exec::may_access(cta, address, exec::kTensorMapBytes);
+}
+
+bool TmaSetUp::may_load(TmaRequester requester, TmaJob& job) {
+  job.requester = requester;
+  return !check_window(job);
 }
 
 TmaProblem TmaSetUp::run(TmaRequester requester, const exec::BulkRequest& request, bool ahead) {
@@ -238,8 +226,8 @@ TmaProblem TmaSetUp::tensor(TmaRequester requester, const exec::BulkRequest& req
     return wrong(fmt::format("tensor map at {:#x}: {}", request.global, descriptors_.problem()));
   InsidePlan& inside = descriptor->inside;
   std::uint64_t occupied = 0;
-  if (inside.fits(descriptor->map, request)) {
-    begin(requester, inside.job());
+  if (const std::uint64_t first_row = inside.first_row(request)) {
+    begin(requester, inside.job(first_row));
     occupied = inside.occupied();
   } else if (const auto problem = plan(requester, request, *descriptor, occupied)) {
     return problem;

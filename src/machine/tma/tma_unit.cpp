@@ -17,11 +17,16 @@ bool stores(const TmaJob& job) { return job.kind.direction == BulkDirection::to_
 
 TmaProblem TmaUnit::submit(TmaRequester requester, const exec::BulkRequest& request) {
   culprit_ = requester;
-  const bool at_once = mode_ == TmaMode::eager;
-  if (at_once)
-    if (const DirectLoad* load = set_up_.direct_load(requester, request)) return load->run(counters_);
+  DirectLoad::Places places;
+  if (mode_ == TmaMode::eager)
+    if (DirectLoad* load = set_up_.direct_load(requester, request, places))
+      return load->run(places, counters_);
+  return submit_job(requester, request);
+}
+
+TmaProblem TmaUnit::submit_job(TmaRequester requester, const exec::BulkRequest& request) {
   if (const auto problem = set_up_.run(requester, request, !queue_.empty())) return problem;
-  if (at_once) return run_now(set_up_.job());
+  if (mode_ == TmaMode::eager) return run_now(set_up_.job());
   enqueue(set_up_.job());
   return {};
 }

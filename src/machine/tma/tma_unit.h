@@ -95,6 +95,7 @@ class TmaUnit {
     std::array<std::byte, TmaGeneratorSpec::kLineBytes> buffer;
   };
 
+  TmaProblem submit_job(TmaRequester requester, const exec::BulkRequest& request);
   TmaProblem run_now(const TmaJob& job);
   void run_rows(const TmaJob& job, const TmaRows& rows);
   bool outgrows_caches(const TmaJob& job, const TmaRows& rows);

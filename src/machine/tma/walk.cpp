@@ -148,8 +148,12 @@ void InsidePlan::keep(const TensorMap& map, std::uint32_t kind, const TmaJob& jo
   if (map.mode != TensorMap::Mode::tile || is_sliced(map) || !is_inside(job)) return;
   for (unsigned i = 0; i < map.rank; ++i) {
     const std::int64_t box = map.box[i], step = i == 0 ? 1 : map.step[i];
-    last_[i] = static_cast<std::int64_t>(map.size[i]) - 1 - (divided_up(box, step) - 1) * step;
+    const std::int64_t last = static_cast<std::int64_t>(map.size[i]) - 1 - (divided_up(box, step) - 1) * step;
+    last_[i] = static_cast<std::uint32_t>(std::min<std::int64_t>(last, INT32_MAX));  // as coordinates are
   }
+  rank_ = map.rank;
+  address_ = map.address;
+  stride_ = map.stride;
   kind_ = kind;
   job_ = job;
   occupied_ = occupied;

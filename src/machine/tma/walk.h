@@ -17,30 +17,36 @@ class InsidePlan {
   /// Keeps the plan of a request if it is one. @param occupied  what plan_walk() has returned
   void keep(const exec::TensorMap& map, std::uint32_t kind, const TmaJob& job, std::uint64_t occupied);
   void drop() { kind_ = kNone; }
-  /// Whether the request is of that kind, for a box inside of the tensor. Then job() is its plan.
-  bool fits(const exec::TensorMap& map, const exec::BulkRequest& request) {
-    if (request.kind != kind_) return false;
-    std::uint64_t global = map.address;
-    for (unsigned i = 0; i < map.rank; ++i) {
-      const std::int64_t at = request.coordinates[i];
-      if (at < 0 || at > last_[i]) return false;
-      global += static_cast<std::uint64_t>(at) * map.stride[i];
+  /// @returns the address of the first row of the request's box, if it is of that kind and lies inside of the
+  /// tensor; else 0
+  std::uint64_t first_row(const exec::BulkRequest& request) const {
+    if (request.kind != kind_) return 0;
+    std::uint64_t global = address_;
+    for (unsigned i = 0; i < rank_; ++i) {
+      const auto at = static_cast<std::uint32_t>(request.coordinates[i]);  // below zero: above all others
+      if (at > last_[i]) return 0;
+      global += at * stride_[i];
     }
-    if (global % kRowStart != 0) return false;  // set-up refuses it; address and strides are such multiples
-    job_.global = global;
-    return true;
+    return global % kRowStart == 0 ? global : 0;  // set-up refuses others; address and strides are multiples
   }
-  TmaJob& job() { return job_; }
+  /// The plan, of a box whose first row is there.
+  TmaJob& job(std::uint64_t first_row) {
+    job_.global = first_row;
+    return job_;
+  }
   DirectLoad& direct_load() { return direct_load_; }
   std::uint64_t occupied() const { return occupied_; }
 
  private:
   static constexpr std::uint32_t kNone = ~0u;  ///< no kind's word
   std::uint32_t kind_ = kNone;
-  std::array<std::int64_t, exec::kMaxTensorRank> last_{};  ///< coordinates up to which a box lies inside
+  std::uint32_t rank_ = 0;
+  std::uint64_t address_ = 0;                                 ///< the tensor's
+  std::array<std::uint64_t, exec::kMaxTensorRank> stride_{};  ///< bytes
+  std::array<std::uint32_t, exec::kMaxTensorRank> last_{};    ///< coordinates up to which a box lies inside
+  DirectLoad direct_load_;
   std::uint64_t occupied_ = 0;
   TmaJob job_;
-  DirectLoad direct_load_;
 };
 
 /// Fills in the job's rows, dimensions, pixels and elements.

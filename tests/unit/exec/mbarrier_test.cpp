@@ -80,6 +80,32 @@ TEST(Mbarrier, WrongUseChangesNothing) {
   EXPECT_EQ(word, 0u);
 }
 
+// Bytes complete in the word; taken apart it is the same.
+TEST(Mbarrier, BytesCompleteAsByParts) {
+  for (const bool odd : {false, true})
+    for (const std::uint32_t pending : {0u, 1u, kMbarrierMost})
+      for (const std::uint32_t expected : {0u, 7u, kMbarrierMost})
+        for (const std::int32_t transactions : {-0x100000, -0xfffff, -16, 0, 15, 16, 17, 0xfffff})
+          for (const std::uint32_t bytes : {0u, 16u, kMbarrierMost, kMbarrierMost + 1, ~0u}) {
+            const Mbarrier before{odd, expected, pending, transactions};
+            Mbarrier after = before;
+            const bool over = before.is_complete();
+            const MbarrierProblem problem = after.expect(-std::int64_t{bytes});
+            const bool completes = problem == MbarrierProblem::none && after.is_complete() && !over;
+            if (completes) after.next_phase();
+            Word word{before.pack()};
+            const MbarrierResult result = complete_transactions(word, bytes);
+            EXPECT_EQ(word, after.pack())
+                << pending << ' ' << expected << ' ' << transactions << ' ' << bytes;
+            EXPECT_EQ(result.problem, problem);
+            EXPECT_EQ(result.completed, completes);
+            EXPECT_EQ(result.before, before.pack());
+          }
+  Word nothing{16};
+  EXPECT_EQ(complete_transactions(nothing, 16).problem, MbarrierProblem::not_initialised);
+  EXPECT_EQ(nothing, 16u);
+}
+
 TEST(Mbarrier, ThreadsMayArriveTogether) {
   constexpr unsigned kThreads = 4, kArrivals = 5000;
   Word word{0};

@@ -450,12 +450,32 @@ TEST_F(TmaTensor, CountsLines) {
   r.shared = at(8), r.barrier = 1;  // nobody looks
   EXPECT_FALSE(unit_.submit(thread(), r));
   EXPECT_EQ(unit_.counters(), (TmaCounters{.requests = 1,
-                                           .descriptor_misses = 1,
                                            .lines = 2,
                                            .sectors = 8,
                                            .bytes = 256,
+                                           .descriptor_misses = 1,
                                            .outside = 30 * 64}));
   EXPECT_EQ(unit_.outstanding(), 0u);
+}
+
+// A kept plan counts as a job does, wherever in a line its rows begin.
+TEST_F(TmaTensor, CountsLinesOfKeptPlans) {
+  TensorBlock b = plain();
+  b.map.address = address(tensor());
+  b.map.size = {512, 64}, b.map.stride = {2, 1040}, b.map.box = {64, 7}, b.map.step = {1, 1};
+  unit_.submit(thread(), request(b, BulkDirection::to_shared));
+  for (const int turn : {0, 1})
+    for (std::int32_t x = 0; x < 128; x += 8) {
+      b.at[0] = x, b.at[1] = x % 5;
+      exec::init_mbarrier(barrier(), 1);
+      TmaCounters before = unit_.counters();
+      EXPECT_FALSE(unit_.submit(thread(), request(b, BulkDirection::to_shared)));
+      TmaUnit fresh;
+      EXPECT_FALSE(fresh.submit(thread(), request(b, BulkDirection::to_shared)));
+      before += fresh.counters();
+      ++before.descriptor_hits, --before.descriptor_misses;
+      EXPECT_EQ(unit_.counters(), before) << x << ", turn " << turn;
+    }
 }
 
 // proves: T-10i, T-18h, T-18i

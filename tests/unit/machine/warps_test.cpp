@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "machine/sm/block.h"
 #include "machine_fixture.h"
 
 namespace raddle::machine {
@@ -145,11 +146,13 @@ TEST_F(Warps, BlocksOfAClusterHandTurnsOn) {
     open(options);
     std::atomic<std::uint64_t> turn{0};
     std::atomic<bool> other_ran{false};
+    std::atomic<std::uint32_t> scheduled{0};  // turns that the blocks had from the scheduler
     auto other = TestKernel::of_warps([&](WarpContext&) { other_ran = true; });
     auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
       const std::uint64_t own = warp.cta->ctaid[0];
       for (std::uint64_t i = own; i < 5000 || !other_ran; i += 2) {
         for (std::uint64_t seen; (seen = turn) != i;) wait_for_word(warp, turn, ~0ull, seen);
+        if (i == 2998 || i == 2999) scheduled += static_cast<Block*>(warp.cta->machine)->turns;
         if (i >= 3000 && own == faulting)
           warp.cta->services->fault(&warp, exec::FaultKind::assertion, 0, 0, 0);
         ++turn;
@@ -163,6 +166,7 @@ TEST_F(Warps, BlocksOfAClusterHandTurnsOn) {
     }
     task->wait();
     EXPECT_EQ(task->stop.load() != 0, faulting != 2);
+    if (faulting != 2) EXPECT_LT(scheduled, 1000u);
     if (faulting != 2) EXPECT_EQ(task->fault.ctaid[0], faulting);
     space_->tasks().release(task);
   }
