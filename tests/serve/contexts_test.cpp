@@ -43,7 +43,8 @@ TEST(ServedContexts, AreThereIfTheServerIsAsked) {
 }
 
 #if __has_feature(address_sanitizer)
-constexpr std::uint32_t kManyLaunches = 40;  // which the interpreter runs, ten times as slow: hundreds of time slices
+constexpr std::uint32_t kManyLaunches =
+    40;  // which the interpreter runs, ten times as slow: hundreds of time slices
 #else
 constexpr std::uint32_t kManyLaunches = 200;
 #endif
@@ -54,7 +55,8 @@ TEST(ServedContexts, ProgramsOfAllGetTheirResults) {
     ServerProcess server({"--contexts", mode, "--workers", "2"});
     std::vector<pid_t> clients;
     for (const char* name : {"", "#@one", "#@two", "#@one", "#@three", ""})
-      clients.push_back(start(server, [name](const std::string& path) { return add_up(path + name, kManyLaunches); }));
+      clients.push_back(
+          start(server, [name](const std::string& path) { return add_up(path + name, kManyLaunches); }));
     for (const pid_t client : clients) EXPECT_EQ(wait_for(client), 0) << mode;
   }
 }
