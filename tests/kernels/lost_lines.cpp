@@ -10,6 +10,8 @@
 #include <sstream>
 #include <vector>
 
+#include "sanitized.h"
+
 namespace lost_lines {
 namespace {
 
@@ -95,13 +97,7 @@ std::vector<Loss> losses_of(const Lines& lines) {
   return losses;
 }
 
-#if defined(__has_feature) && (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
-constexpr bool kIsSlow = true;  // each run takes ten times as long
-#else
-constexpr bool kIsSlow = false;
-#endif
-
-bool tries_all() { return std::getenv("RADDLE_TEST_ALL") != nullptr && !kIsSlow; }
+bool tries_all() { return std::getenv("RADDLE_TEST_ALL") != nullptr && !raddle::kSanitized; }
 
 std::uint64_t first_seed() {
   const char* seed = std::getenv("RADDLE_TEST_SEED");

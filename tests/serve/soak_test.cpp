@@ -8,17 +8,14 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "sanitized.h"
 #include "serve/server_process.h"
 #include "wait_until.h"
 
 namespace raddle::serve {
 namespace {
 
-#if __has_feature(address_sanitizer)
-constexpr std::uint32_t kLaunches = 10;  // which the interpreter runs, ten times as slow
-#else
-constexpr std::uint32_t kLaunches = 50;
-#endif
+constexpr std::uint32_t kLaunches = kSanitized ? 10 : 50;
 
 /// Every third program is killed in its middle, every fourth one has a kernel that faults.
 int some_program(const std::string& path, int number) {

@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 
+#include "sanitized.h"
+
 namespace raddle::machine::testing {
 
 namespace {
@@ -19,16 +21,10 @@ rc::Gen<Setup> any_setup() {
   return rc::gen::construct<Setup>(any(), any(), any(), any());
 }
 
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool kIsSlow = true;  // the events of one thread, which the plain build tries in full number
-#else
-constexpr bool kIsSlow = false;
-#endif
-
 // proves: W-2a, W-2b, W-4a, W-4c, W-4d, W-9b, W-9c, W-9f, W-9g, W-11d, W-11f, W-12b, W-12c, W-16c, W-16d, W-23a, W-24d
 TEST(DistributorInvariants, HoldUnderRandomEvents) {
   const int events =
-      std::getenv("RADDLE_TEST_ALL") != nullptr && !kIsSlow ? 6'000 : 600;  // at most, in each of 100 runs
+      std::getenv("RADDLE_TEST_ALL") != nullptr && !kSanitized ? 6'000 : 600;  // at most, in each of 100 runs
   EXPECT_TRUE(rc::check("the distributor's model is the truth, and everything gets on", [events] {
     RandomEvents random(*rc::gen::resize(100, any_setup()));
     for (const Event& event : *rc::gen::resize(events, rc::gen::container<std::vector<Event>>(any_event()))) {
