@@ -1,5 +1,5 @@
-// Whether this build has a sanitizer, under which everything takes ten times as long: tests do less of what the
-// plain build does in full number.
+// Whether this build has a sanitizer, under which everything takes ten times as long: tests do less of
+// what the plain build does in full number.
 #pragma once
 
 namespace raddle {
