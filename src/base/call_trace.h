@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <initializer_list>
 #include <ostream>
 #include <sstream>
 #include <string>
@@ -89,18 +90,33 @@ inline std::string_view take_name(std::string_view& names) {
   return name;
 }
 
+/// An argument without its type: every type has one writer, whatever the calls that it is an argument of.
+struct AnyArgument {
+  using Writer = void(std::ostream& out, const void* value, bool succeeded);
+  template <class T>
+  AnyArgument(const T& argument) : value(&argument), write(&write_any<T>) {}
+
+  const void* value;
+  Writer* write;
+
+ private:
+  template <class T>
+  static void write_any(std::ostream& out, const void* value, bool succeeded) {
+    write_argument(out, *static_cast<const T*>(value), succeeded);
+  }
+};
+using AnyArguments = std::initializer_list<AnyArgument>;
+
 /// "value=[132], attribute=16, device=0"
 /// @param names  the arguments' names as source text: "(value, attribute, device)"
-template <class... Arguments>
-std::string arguments_text(std::string_view names, bool succeeded, const Arguments&... arguments) {
+inline std::string arguments_text(std::string_view names, bool succeeded, AnyArguments arguments) {
   std::ostringstream text;
   const char* separator = "";
-  const auto write = [&](const auto& argument) {
+  for (const AnyArgument& argument : arguments) {
     text << separator << take_name(names) << '=';
-    write_argument(text, argument, succeeded);
+    argument.write(text, argument.value, succeeded);
     separator = ", ";
-  };
-  (write(arguments), ...);
+  }
   return text.str();
 }
 
@@ -110,6 +126,17 @@ inline bool traces_calls() {
     return value != nullptr && std::string_view(value).find("api") != std::string_view::npos;
   }();
   return wanted;
+}
+
+/// The line of a call that has ended. No template: there are a thousand entries.
+/// @param result_name  null: the result has none
+[[gnu::noinline]] inline void print_call(const char* symbol, const char* names, const char* result_name,
+                                         bool succeeded, std::chrono::steady_clock::time_point begin,
+                                         AnyArguments arguments) {
+  const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - begin;
+  const std::string text = arguments_text(names, succeeded, arguments);
+  std::fprintf(stderr, "raddle: %s(%s) = %s in %.1f us\n", symbol, text.c_str(),
+               result_name == nullptr ? "?" : result_name, spent.count());
 }
 
 /// Calls an entry of an API in which 0 means no error; traces the call if the environment asks for it.
@@ -122,11 +149,7 @@ Code traced(const char* symbol, const char* names, const char* (*name_of)(Code),
     return entry(arguments...);
   const auto begin = std::chrono::steady_clock::now();
   const Code result = entry(arguments...);
-  const std::chrono::duration<double, std::micro> spent = std::chrono::steady_clock::now() - begin;
-  const std::string text = arguments_text(names, result == Code{}, arguments...);
-  const char* name = name_of(result);
-  std::fprintf(stderr, "raddle: %s(%s) = %s in %.1f us\n", symbol, text.c_str(), name == nullptr ? "?" : name,
-               spent.count());
+  print_call(symbol, names, name_of(result), result == Code{}, begin, {arguments...});
   return result;
 }
 

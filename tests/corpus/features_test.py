@@ -3,7 +3,8 @@
 
 The sources are no part of this repository: RADDLE_CORPUS names a directory whose `features` folder has them, or it lies beside the
 checkout as shared/corpus. Without them, or without nvcc, all is skipped. RADDLE_TEST_ALL=1 (./test --all) takes every file, otherwise a
-few quick ones are. What nvcc makes is kept in the build directory, by content.
+few quick ones are. Libraries choose other code for older devices: each file that uses them is compiled for one of three targets, which
+RADDLE_TEST_SEED chooses, or with RADDLE_TEST_EXHAUSTIVE for all. What nvcc makes is kept in the build directory, by content.
 """
 import concurrent.futures
 import hashlib
@@ -24,11 +25,13 @@ RADDLE = os.environ.get("RADDLE", os.path.join(ROOT, "build/bin/raddle"))
 KEPT = os.environ.get("RADDLE_CORPUS_PTX", os.path.join(ROOT, "build/corpus"))
 CORPUS = os.path.join(os.environ.get("RADDLE_CORPUS", os.path.join(ROOT, "..", "shared/corpus")), "features")
 ALL = os.environ.get("RADDLE_TEST_ALL") == "1"
+EXHAUSTIVE = bool(os.environ.get("RADDLE_TEST_EXHAUSTIVE"))
+SEED = int(os.environ.get("RADDLE_TEST_SEED", "1"))
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 
 FEW = ["atomics", "cg_grid", "cub_block", "intops", "pdl", "warp", "wmma"]  # in seconds; all kinds of results
-# Libraries choose other code for older devices, and nvcc compiles for sm_75 where nobody says otherwise.
-OLDER_TOO, OLDER = ("cub_", "thrust_"), ("75", "80")
+NEWEST = "90a"
+OLDER_TOO, TARGETS = ("cub_", "thrust_"), ("75", "80", NEWEST)  # nvcc compiles for sm_75 where nobody says otherwise
 NVCC_SECONDS = 600  # for all files together, when nothing is kept yet
 SECONDS_PER_INSTRUCTION = 2e-3  # far beyond the quick tier's time on a loaded machine: what is not linear exceeds it
 MEGABYTES = 8000  # of address space
@@ -44,15 +47,22 @@ def sources():
     if not os.path.isdir(CORPUS) or not NVCC:
         return []
     names = sorted(f[:-3] for f in os.listdir(CORPUS) if f.endswith(".cu"))
-    newest = [(name, "90a") for name in names if ALL or name in FEW]
-    return newest + [(name, target) for name in names if ALL and name.startswith(OLDER_TOO) for target in OLDER]
+    wanted = [(number, name) for number, name in enumerate(names) if ALL or name in FEW]
+    return [(name, target) for number, name in wanted for target in targets_of(number, name)]
+
+
+def targets_of(number, name):
+    """Of the file of this number; a third of the files is compiled for each target, and in three days each for all."""
+    if not ALL or not name.startswith(OLDER_TOO):
+        return [NEWEST]
+    return TARGETS if EXHAUSTIVE else [TARGETS[(SEED + number) % len(TARGETS)]]
 
 
 def ptx_of(name, target):
     """Path of a source's PTX: kept from before, or made by nvcc."""
     with open(os.path.join(CORPUS, name + ".cu"), "rb") as file:
         key = hashlib.sha256(file.read() + NVCC.encode()).hexdigest()[:16]
-    path = os.path.join(KEPT, f"{name}.{key}.ptx" if target == "90a" else f"{name}.sm_{target}.{key}.ptx")
+    path = os.path.join(KEPT, f"{name}.{key}.ptx" if target == NEWEST else f"{name}.sm_{target}.{key}.ptx")
     if os.path.exists(path):
         return path
     os.makedirs(KEPT, exist_ok=True)
@@ -118,7 +128,7 @@ class Features(unittest.TestCase):
 
 
 def add(name, target):
-    ending = "" if target == "90a" else "_sm_" + target
+    ending = "" if target == NEWEST else "_sm_" + target
     setattr(Features, "test_" + name + ending, lambda self: self.check(name, target))
 
 

@@ -21,7 +21,8 @@ using Try = std::function<std::string(const std::string& text, raddle::Asynchron
 /// Tries the kernel as it is, which must do right, and then without each line: something must go wrong, when
 /// copies land as late as they may or under one of the seeds. Prints a table of what does. Lines that may go
 /// stand in it with the reason. There are a thousand seeds. Without RADDLE_TEST_ALL the kernel as it is is
-/// tried under ten, and some of the lines, other ones by RADDLE_TEST_SEED.
+/// tried under ten, and some of the lines, other ones by RADDLE_TEST_SEED; with it, at least a
+/// fourth of the lines; with RADDLE_TEST_EXHAUSTIVE all.
 /// @param text   of one kernel
 /// @param least  lines that it has of that kind
 /// @param every  of so many lines, one is tried

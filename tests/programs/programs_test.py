@@ -9,7 +9,7 @@ In its comments a program may say:
   // headers: WHEEL DIR headers in a folder of a wheel, which pip brings from PyPI; skipped where it cannot
   // output: LINE       a line that it must print
   // devices: LIST...   run with each of these as RADDLE_DEVICE, under each translation
-  // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses
+  // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses, every second day
   // missing: WHAT      skipped: Raddle lacks something
   // missing 90: WHAT   for that target only
 
@@ -62,7 +62,7 @@ class Program:
         notes["missing"] = re.findall(r"^// missing(?: (\d+))?: (.*)$", text, re.M)
         targets = [target for line in notes["targets"] for target in line.split()]
         if notes["slow"] and targets and not EXHAUSTIVE:
-            targets = [targets[(SEED + len(path)) % len(targets)]]
+            targets = [targets[(SEED // 2 + len(path)) % len(targets)]]  # every second day it has its turn
         return [Program(path, notes, target) for target in targets or [None]]
 
     @functools.lru_cache(maxsize=None)
@@ -109,6 +109,16 @@ def programs():
     return [program for program in found if program.sources[0] not in parts and program.name.startswith(only)]
 
 
+@functools.lru_cache(maxsize=None)
+def slow_sources():
+    """In an order that is the same in every checkout."""
+    return [path for path in sorted(glob.glob(os.path.join(HERE, "*.cu"))) if re.search("^// slow: ", open(path).read(), re.M)]
+
+
+def has_turn(program):
+    return EXHAUSTIVE or (SEED + slow_sources().index(program.sources[0])) % 2 == 0
+
+
 class Programs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -132,6 +142,8 @@ class Programs(unittest.TestCase):
             self.skipTest(f"Raddle lacks {program.missing[0]}")
         if not ALL and program.notes["slow"]:
             self.skipTest(f"slow ({program.notes['slow'][0]}): with RADDLE_TEST_ALL")
+        if program.notes["slow"] and not has_turn(program):
+            self.skipTest("the turn of other slow programs (RADDLE_TEST_SEED)")
         for requirement, path in (line.split() for line in program.notes["headers"]):
             if wheel(requirement) is None:
                 self.skipTest(f"pip does not bring {requirement}")

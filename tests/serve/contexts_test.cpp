@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "sanitized.h"
 #include "serve/server_process.h"
 #include "wait_until.h"
 
@@ -44,11 +45,13 @@ TEST(ServedContexts, AreThereIfTheServerIsAsked) {
 
 // proves: A-23e
 TEST(ServedContexts, ProgramsOfAllGetTheirResults) {
+  constexpr std::uint32_t kLaunches = kSanitized ? 40 : 200;  // many time slices
   for (const char* mode : {"queued", "concurrent"}) {
     ServerProcess server({"--contexts", mode, "--workers", "2"});
     std::vector<pid_t> clients;
     for (const char* name : {"", "#@one", "#@two", "#@one", "#@three", ""})
-      clients.push_back(start(server, [name](const std::string& path) { return add_up(path + name, 200); }));
+      clients.push_back(
+          start(server, [name](const std::string& path) { return add_up(path + name, kLaunches); }));
     for (const pid_t client : clients) EXPECT_EQ(wait_for(client), 0) << mode;
   }
 }

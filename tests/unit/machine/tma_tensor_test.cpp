@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "sanitized.h"
 #include "tma_blocks.h"
 #include "tma_fixture.h"
 
@@ -74,7 +75,7 @@ TEST_F(TmaTensor, RandomMapsLoadWhatTheDefinitionSays) {
   fill_tensor(random);
   Maker maker(random);
   TensorBlock b;
-  for (int round = 0; round < 7500; ++round) {
+  for (int round = 0; round < 7500 / (kSanitized ? 4 : 1); ++round) {
     if (round % 3 == 2 && b.map.mode == TensorMap::Mode::tile)
       maker.move_box(b);  // with what the unit has kept of the box before
     else
@@ -115,7 +116,7 @@ TEST_F(TmaTensor, RandomMapsLoadWhatTheDefinitionSays) {
 TEST_F(TmaTensor, RandomMapsStoreWhatTheDefinitionSays) {
   std::mt19937_64 random(1971);
   Maker maker(random);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 2000 / (kSanitized ? 4 : 1); ++round) {
     TensorBlock b = maker.block(address(tensor()));
     if (!maker.make_storable(b)) continue;
     std::memset(tensor(), 0x33, kTensorBytes);
