@@ -98,6 +98,7 @@ bool MemoryAccess::has_known_lines(const Access& to, const ptx::Operand& from) c
 }
 
 void MemoryAccess::copy_known_lines(const Access& to, const std::vector<llvm::Value*>& from) {
+  constexpr unsigned kPrefetched = 2;  // lines further on, which kernels copy soon: into the second cache
   const Shape& shape = to.address.shape;
   auto* base = values_.scalar(to.address).v;
   auto* line = llvm::FixedVectorType::get(ir_.getInt64Ty(), kLineBytes / 8);
@@ -111,8 +112,7 @@ void MemoryAccess::copy_known_lines(const Access& to, const std::vector<llvm::Va
     auto* source = ir_.CreateExtractElement(from[lane / code_.lanes()], lane % code_.lanes());
     llvm::Value* value = ir_.CreateAlignedLoad(line, code_.pointer(source), llvm::Align(kLineBytes));
     value = ir_.CreateShuffleVector(value, order);
-    if (getenv("PF")) ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
-                      {code_.pointer(ir_.CreateAdd(source, ir_.getInt64(64*atoi(getenv("PFD"))))), ir_.getInt32(0), ir_.getInt32(atoi(getenv("PF"))), ir_.getInt32(1)});
+    prefetch(ir_.CreateAdd(source, ir_.getInt64(kPrefetched * kLineBytes)));
     auto* start = ir_.CreateAdd(base, ir_.getInt64(static_cast<std::uint64_t>(begin)));
     ir_.CreateAlignedStore(value, code_.pointer(start), llvm::Align(kLineBytes));
   });

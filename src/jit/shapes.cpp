@@ -200,7 +200,8 @@ std::optional<std::int64_t> FunctionPlan::step_in_fours(const ptx::Instruction& 
       break;
     case Affine::convert: {  // of lanes in one block of numbers, which none leaves by wrapping
       const Shape from = operand_shape(operands[1]);
-      const bool is_integer = opcode.type_count == 2 && !isa::is_float(opcode.type(0)) && !isa::is_float(opcode.type(1));
+      const bool is_integer =
+          opcode.type_count == 2 && !isa::is_float(opcode.type(0)) && !isa::is_float(opcode.type(1));
       if (is_integer && isa::bit_size(opcode.type(0)) == isa::bit_size(d.type) &&
           isa::bit_size(opcode.type(1)) == 32 && from.scalar() && is_block(from, from.low.count))
         step = steps[1];

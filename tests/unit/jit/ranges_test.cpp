@@ -79,7 +79,8 @@ TEST_F(RangesOfCode, KnowRemaindersOfTheSameNumberOnly) {
             (Range{0, 63}));
   EXPECT_EQ(range_after("add.s32 %w, %n, 1; and.b32 %x, %w, -64; sub.s32 %d, %n, %x;"), kAll);
   EXPECT_EQ(range_after("and.b32 %v, %n, -63; sub.s32 %d, %n, %v;"), kAll);
-  EXPECT_EQ(range_after("mov.u32 %i, %n; and.b32 %v, %i, -64; add.s32 %i, %i, %n; sub.s32 %d, %i, %v;"), kAll);
+  EXPECT_EQ(range_after("mov.u32 %i, %n; and.b32 %v, %i, -64; add.s32 %i, %i, %n; sub.s32 %d, %i, %v;"),
+            kAll);
 }
 
 std::string loop(const std::string& start, const std::string& body, const std::string& after = "") {
@@ -113,8 +114,9 @@ TEST_F(RangesOfCode, DoNotEndWithoutALimitThatEveryTurnTests) {
 }
 
 TEST_F(RangesOfCode, GiveQuotientsAndRemaindersConstantDistances) {
-  compile("mov.u32 %i, %t; shr.s32 %v, %i, 31; shr.u32 %j, %v, 30; add.s32 %w, %i, %j; shr.s32 %d, %w, 2;"
-          "and.b32 %y, %w, -4; sub.s32 %z, %i, %y; add.s32 %x, %i, 255; setp.lt.u32 %q, %x, 511;");
+  compile(
+      "mov.u32 %i, %t; shr.s32 %v, %i, 31; shr.u32 %j, %v, 30; add.s32 %w, %i, %j; shr.s32 %d, %w, 2;"
+      "and.b32 %y, %w, -4; sub.s32 %z, %i, %y; add.s32 %x, %i, 255; setp.lt.u32 %q, %x, 511;");
   ASSERT_TRUE(shape("%d").scalar());
   ASSERT_TRUE(shape("%z").scalar());
   for (unsigned l = 0; l < 32; ++l) {
@@ -125,8 +127,9 @@ TEST_F(RangesOfCode, GiveQuotientsAndRemaindersConstantDistances) {
 }
 
 TEST_F(RangesOfCode, GiveNothingOfNumbersThatMayBeNegative) {
-  compile("add.s32 %i, %t, %n; shr.s32 %v, %i, 31; shr.u32 %j, %v, 30; add.s32 %w, %i, %j; shr.s32 %d, %w, 2;"
-          "mad.lo.s32 %y, %n, 32, %t; add.s32 %x, %y, 255; setp.lt.u32 %q, %x, 511;");
+  compile(
+      "add.s32 %i, %t, %n; shr.s32 %v, %i, 31; shr.u32 %j, %v, 30; add.s32 %w, %i, %j; shr.s32 %d, %w, 2;"
+      "mad.lo.s32 %y, %n, 32, %t; add.s32 %x, %y, 255; setp.lt.u32 %q, %x, 511;");
   EXPECT_FALSE(shape("%d").affine);
   EXPECT_FALSE(shape("%q").uniform()) << "it may wrap within the warp";
 }
@@ -143,8 +146,9 @@ TEST_F(RangesOfCode, LanesBetweenTwoMultiplesOfTheirNumberCompareAlike) {
 }
 
 TEST_F(RangesOfCode, LanesLieInFoursAtUnknownDistances) {
-  compile("shr.u32 %i, %t, 2; mul.lo.s32 %v, %i, %n; cvt.s64.s32 %b, %v; add.s64 %b, %a, %b; and.b32 %j, %t, 3;"
-          "shl.b32 %w, %j, 4; cvt.u64.u32 %c, %w; add.s64 %f, %b, %c; mul.lo.s32 %x, %t, %n; mov.u32 %d, 0;");
+  compile(
+      "shr.u32 %i, %t, 2; mul.lo.s32 %v, %i, %n; cvt.s64.s32 %b, %v; add.s64 %b, %a, %b; and.b32 %j, %t, 3;"
+      "shl.b32 %w, %j, 4; cvt.u64.u32 %c, %w; add.s64 %f, %b, %c; mul.lo.s32 %x, %t, %n; mov.u32 %d, 0;");
   EXPECT_FALSE(shape("%f").affine);
   EXPECT_EQ(shape("%v").step_in_fours(), 0);
   EXPECT_EQ(shape("%f").step_in_fours(), 16);
@@ -152,8 +156,9 @@ TEST_F(RangesOfCode, LanesLieInFoursAtUnknownDistances) {
 }
 
 TEST_F(RangesOfCode, LanesDoNotLieInFoursWhereSomeKeepOldValues) {
-  compile("shr.u32 %i, %t, 2; mul.lo.s32 %v, %i, %n; setp.gt.u32 %p, %t, 17; @%p mul.lo.s32 %v, %i, 5;"
-          "add.u32 %w, %v, %n; mov.u32 %d, 0;");
+  compile(
+      "shr.u32 %i, %t, 2; mul.lo.s32 %v, %i, %n; setp.gt.u32 %p, %t, 17; @%p mul.lo.s32 %v, %i, 5;"
+      "add.u32 %w, %v, %n; mov.u32 %d, 0;");
   EXPECT_EQ(shape("%v").step_in_fours(), std::nullopt);
   EXPECT_EQ(shape("%w").step_in_fours(), std::nullopt);
 }
