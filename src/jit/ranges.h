@@ -28,7 +28,8 @@ class Ranges {
   Range of(ptx::RegisterId r) const { return registers_[r].range; }
 
  private:
-  /// One more definition of a register: in a block that goes back to where it is read while a condition holds.
+  /// One more definition of a register: in a block that goes back to where it is read while a condition
+  /// holds.
   struct Step {
     std::uint32_t at = ptx::kNone;  ///< instruction
     std::int64_t addend = 0;
