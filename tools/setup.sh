@@ -14,7 +14,7 @@ raddle_packages=(
 raddle_all_packages=(chromium openmpi-bin libopenmpi-dev debootstrap dpkg-dev)
 # to compare speeds (bench/run, bench_graphics); PoCL runs the same kernels in OpenCL, g++ and libomp the ones in OpenMP,
 # Mesa's llvmpipe draws the same scene
-raddle_bench_packages=(libbenchmark-dev libtbb-dev libfftw3-dev libomp-19-dev g++ pocl-opencl-icd ocl-icd-opencl-dev opencl-headers
+raddle_bench_packages=(libbenchmark-dev libtbb-dev libfftw3-dev libdnnl-dev libomp-19-dev g++ pocl-opencl-icd ocl-icd-opencl-dev opencl-headers
   libegl-dev libgles-dev libegl-mesa0 libgl1-mesa-dri)
 
 # nanobind and NumPy for the Python module, from PyPI into .cache/python. Without it they are left out, and tests say so.

@@ -63,6 +63,8 @@ void MemoryAccess::copy(const Copy& what) {
   const Access from = access(what, false, limit.lanes), to = access(what, true, executing);
   auto by_lane = [&] { copy_lanes(to, from, limit); };
   if (!has_windows(from, false) || !has_windows(to, true)) {
+    if (!limit.exists() && may_copy_lines(to, from) && has_known_lines(to, cursor_.operand(what.from)))
+      return copy_known_lines_or(to, from, by_lane);
     module_.statistics.not_vectorised += 2;
     if (!limit.exists() && may_copy_lines(to, from)) return copy_lines_or(to, from, by_lane);
     return by_lane();

@@ -57,6 +57,7 @@ FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutC
       cfg(ptx::build_cfg(function)),
       live(ptx::liveness(function, cfg)),
       order(linear_order(m, function, cfg)),
+      ranges_(function, cfg, live),
       shapes_(function.registers.size()),
       dominators_(cfg),
       in_cycle_(function.blocks.size()),

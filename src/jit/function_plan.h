@@ -5,12 +5,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "exec/executable.h"
 #include "jit/in_step.h"
 #include "jit/low_bits.h"
 #include "jit/order.h"
+#include "jit/ranges.h"
 #include "ptx/awaits.h"
 #include "ptx/dominators.h"
 #include "ptx/layout.h"
@@ -32,12 +34,16 @@ struct Shape {
   LowBits low;            ///< of an affine value's base; else of every lane's value, zeros alone
   std::int64_t stride = 0;
   const Offsets* pattern = nullptr;
+  /// Where shape and flag do not say so, too: each four lanes from a multiple of four on lie this far apart.
+  std::optional<std::int64_t> in_fours;
 
   bool uniform() const { return known && equal_lanes() && !per_part && !checked; }
   bool equal_lanes() const { return affine && stride == 0 && !pattern; }
   bool scalar() const { return known && affine && !checked; }  ///< held as scalars alone
   /// Distance of a lane from the base (of its part, when per_part: then lane counts in the part).
   std::int64_t offset(unsigned lane) const { return pattern ? (*pattern)[lane] : stride * lane; }
+  /// Distance of lanes within each four; none if they have no common one.
+  std::optional<std::int64_t> step_in_fours() const;
   friend bool operator==(const Shape&, const Shape&) = default;
 
   static Shape varying(std::uint8_t aligned = 0) { return {.known = true, .low = {.count = aligned}}; }
@@ -184,7 +190,11 @@ class FunctionPlan {
   bool compares_alike(const ptx::Instruction& i) const;
   std::uint8_t result_alignment(const ptx::Instruction& i) const;
   std::uint8_t value_alignment(const ptx::Operand& o) const;
+  std::optional<std::int64_t> step_in_fours(const ptx::Instruction& i) const;
+  Shape with_facts(const ptx::Instruction& i, Shape shape) const;
+  bool do_not_wrap(const ptx::Operand& o, const Shape& shape) const;
 
+  const Ranges ranges_;
   std::vector<Shape> shapes_;
   std::vector<bool> shared_;  // by register; empty: none is
   std::vector<bool> fenced_;  // by instruction, where wgmmas may end late

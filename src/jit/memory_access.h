@@ -164,6 +164,9 @@ class MemoryAccess {
   llvm::Value* are_lines(const std::vector<llvm::Value*>& begins, unsigned zeros);
   void copy_lines(const std::vector<llvm::Value*>& to, const std::vector<llvm::Value*>& from);
   void copy_lines_or(const Access& to, const Access& from, const std::function<void()>& by_lane);
+  bool has_known_lines(const Access& to, const ptx::Operand& from) const;
+  void copy_known_lines(const Access& to, const std::vector<llvm::Value*>& from);
+  void copy_known_lines_or(const Access& to, const Access& from, const std::function<void()>& by_lane);
 
   // ---- vectors of addresses ----
   llvm::Value* gather(llvm::Type* element, llvm::Value* addresses, llvm::Align align, llvm::Value* mask,

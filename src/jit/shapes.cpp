@@ -34,12 +34,16 @@ Shape meet(const Shape& a, const Shape& b) {
   if (!a.known) return b;
   if (!b.known) return a;
   bool alike = a.affine && b.affine && a.stride == b.stride && a.pattern == b.pattern;
-  if (!alike || (a.pattern && (a.per_part || b.per_part)))
-    return Shape::varying(std::min(lane_alignment(a), lane_alignment(b)));
   Shape s = a;
-  s.per_part |= b.per_part;
-  s.checked |= b.checked;
-  s.low = a.low.common(b.low);
+  if (!alike || (a.pattern && (a.per_part || b.per_part))) {
+    s = Shape::varying(std::min(lane_alignment(a), lane_alignment(b)));
+  } else {
+    s.per_part |= b.per_part;
+    s.checked |= b.checked;
+    s.low = a.low.common(b.low);
+  }
+  s.in_fours.reset();
+  if (!s.scalar() && a.step_in_fours() == b.step_in_fours()) s.in_fours = a.step_in_fours();
   return s;
 }
 
@@ -157,6 +161,57 @@ Shape Shape::with_offsets(const Offsets& offsets, bool checked, LowBits low) {
   s.checked = checked;
   if (!regular) s.pattern = intern_offsets(offsets);
   return s;
+}
+
+std::optional<std::int64_t> Shape::step_in_fours() const {
+  if (!scalar()) return in_fours;
+  const std::int64_t step = offset(1) - offset(0);
+  if (pattern)
+    for (unsigned l = 0; l < exec::kWarpSize; ++l)
+      if ((*pattern)[l] - (*pattern)[l - l % 4] != step * (l % 4)) return {};
+  return step;
+}
+
+/// Of the lanes' results, whose addresses may lie in rows of four at distances that only the launch knows.
+std::optional<std::int64_t> FunctionPlan::step_in_fours(const ptx::Instruction& i) const {
+  constexpr std::int64_t kFar = 1 << 20;
+  const isa::Opcode& opcode = *i.opcode;
+  const auto operands = function.operands_of(i);
+  bool are_alike = true;
+  std::vector<std::optional<std::int64_t>> steps(operands.size());
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    if (opcode.row->operands[k].is_destination || operands[k].kind == Operand::Kind::none) continue;
+    steps[k] = operand_shape(operands[k]).step_in_fours();
+    are_alike = are_alike && steps[k] == 0;
+  }
+  if (are_alike) return 0;
+  const Operand& d = operands[0];
+  if (d.kind != Operand::Kind::reg || !is_address_width(d.type) || opcode.has(Mod::sat)) return {};
+  std::optional<std::int64_t> step;
+  switch (opcode.row->text->affine) {
+    case Affine::move:
+      if (operands.size() == 2 && operands[1].type == d.type) step = steps[1];
+      break;
+    case Affine::add:
+      if (steps[1] && steps[2]) step = *steps[1] + *steps[2];
+      break;
+    case Affine::subtract:
+      if (steps[1] && steps[2]) step = *steps[1] - *steps[2];
+      break;
+    case Affine::convert: {  // of lanes in one block of numbers, which none leaves by wrapping
+      const Shape from = operand_shape(operands[1]);
+      const bool is_integer =
+          opcode.type_count == 2 && !isa::is_float(opcode.type(0)) && !isa::is_float(opcode.type(1));
+      if (is_integer && isa::bit_size(opcode.type(0)) == isa::bit_size(d.type) &&
+          isa::bit_size(opcode.type(1)) == 32 && from.scalar() && is_block(from, from.low.count))
+        step = steps[1];
+      break;
+    }
+    default:
+      break;
+  }
+  if (step && (*step > kFar || *step < -kFar)) step.reset();
+  return step;
 }
 
 Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
@@ -293,12 +348,28 @@ bool FunctionPlan::compares_alike(const ptx::Instruction& i) const {
   }
   const Operand* limit = constant(operands[is_swapped ? *a : *b]);
   const Shape lanes = operand_shape(operands[is_swapped ? *b : *a]);
-  unsigned count = 0;
-  while (count < lanes.low.count && !is_block(lanes, count)) ++count;
-  if (!limit || lanes.checked || lanes.per_part || !is_block(lanes, count)) return false;
+  if (!limit || lanes.checked || lanes.per_part) return false;
   const bool excludes = relation == Mod::lt || relation == Mod::ge;
   if (!excludes && relation != Mod::le && relation != Mod::gt) return false;
-  return trailing_zeros(limit->value + (excludes ? 0 : 1)) >= count;
+  const std::int64_t end = limit->value + (excludes ? 0 : 1);
+  unsigned count = 0;
+  while (count < lanes.low.count && !is_block(lanes, count)) ++count;
+  if (is_block(lanes, count)) return trailing_zeros(end) >= count;
+  // The same of blocks that begin elsewhere, if no number in them wraps.
+  Shape from_zero = lanes;
+  from_zero.low.value = 0;
+  for (count = 0; count < lanes.low.count && !is_block(from_zero, count);) ++count;
+  return is_block(from_zero, count) && do_not_wrap(operands[is_swapped ? *b : *a], lanes) &&
+         trailing_zeros(end - lanes.low.value) >= count;
+}
+
+/// Nor does any lane's value that does not run, at its distance from those that do: none is below 0.
+bool FunctionPlan::do_not_wrap(const Operand& o, const Shape& shape) const {
+  if (o.kind != Operand::Kind::reg || !shape.affine || isa::bit_size(o.type) != 32) return false;
+  std::int64_t most = 0;
+  for (unsigned l = 0; l < exec::kWarpSize; ++l) most = std::max(most, std::abs(shape.offset(l)));
+  const Range range = ranges_.of(o.index);
+  return range.least >= most && range.most <= Range().most - most;
 }
 
 /// Low bits that are zero in all lanes of what an address computation gives.
@@ -390,9 +461,20 @@ Shape FunctionPlan::result_shape(const ptx::Instruction& i) const {
     if (!s.affine) s = all_uniform ? Shape::uniform_value() : Shape::varying();
     if (const LowBits zeros = LowBits::zeros(result_alignment(i)); zeros.count > s.low.count)
       s.low = zeros;  // of every lane, so of the base
-    return s;
+    return with_facts(i, s);
   }
-  return all_uniform ? Shape::uniform_value() : Shape::varying();
+  return with_facts(i, all_uniform ? Shape::uniform_value() : Shape::varying());
+}
+
+/// What else is known of a lane's result.
+Shape FunctionPlan::with_facts(const ptx::Instruction& i, Shape s) const {
+  const Operand& d = function.operands_of(i)[0];
+  if (d.kind != Operand::Kind::reg || !is_address_width(d.type)) return s;
+  const Range range = ranges_.of(d.index);
+  if (s.uniform() && range.is_one()) s.low = LowBits::of(range.least);
+  s.in_fours.reset();
+  if (!s.scalar()) s.in_fours = step_in_fours(i);
+  return s;
 }
 
 Shape FunctionPlan::computed_shape(const ptx::Instruction& i) const {
@@ -430,12 +512,14 @@ bool FunctionPlan::update_shapes() {
         Shape written = shape;
         // Only a plain destination can be strided; vectors and second destinations are uniform or varying.
         if (!plain && shape.known) written.low = {};
+        if (!plain || i.guard != ptx::kNone) written.in_fours.reset();
         if (i.guard != ptx::kNone)
           written.low = LowBits::zeros(written.low.aligned());  // the old value may be 0
         if (strided && !plain) written = Shape::varying();
         if (shape.known && must_blend(b, r)) {
           // Lanes elsewhere keep their old values: an address stays affine while a run-time flag says there
           // are none.
+          written.in_fours.reset();
           if (written.affine && plain && is_address_width(function.registers[r].type))
             written.checked = true;
           else

@@ -114,6 +114,42 @@ TEST_P(RowAccesses, CopiesOfLinesAreCopiesOfTheirChunks) {
       }
 }
 
+// The same where the four lanes' places in a line are known, and rows lie n bytes apart in their source. What
+// begins within a line of the host is none.
+TEST_P(RowAccesses, CopiesToKnownPlacesAreCopiesOfTheirChunks) {
+  const auto copy = [](const std::string& chunk, unsigned to, unsigned from) {
+    return "mov.u32 %r2, tile; mad.lo.u32 %r2, %t, 4, %r2; mov.u32 %r3, 0;\nCLEAR: st.shared.u32 [%r2], 0;\n"
+           "add.u32 %r2, %r2, 128; add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 5; @%p bra CLEAR;\nbar.sync 0;\n"
+           "mul.lo.u32 %r0, %q, %n; cvt.u64.u32 %x0, %r0; shl.b32 %r1, %c, 4; cvt.u64.u32 %x1, %r1;\n"
+           "add.u64 %x0, %x0, %in; add.u64 %x0, %x0, %x1;\n" +
+           chunk +
+           fmt::format(
+               "mov.u32 %r2, tile; mad.lo.u32 %r2, %q, 64, %r2; mad.lo.u32 %r2, %r1, 16, %r2;\n"
+               "cp.async.cg.shared.global [%r2+{}], [%x0+{}], 16; cp.async.wait_all;\n",
+               to, from) +
+           "bar.sync 0; mad.wide.u32 %out, %t, 4, %out; mov.u32 %r2, tile; mad.lo.u32 %r2, %t, 4, %r2;\n"
+           "mov.u32 %r3, 0;\nLOOP:\n ld.shared.u32 %r4, [%r2]; st.global.u32 [%out], %r4; add.u32 %r2, %r2, "
+           "128;\n"
+           "add.u64 %out, %out, 128; add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, 5; @%p bra LOOP;\n";
+  };
+  const std::pair<std::string, std::function<unsigned(unsigned t)>> chunks[] = {
+      {"mov.b32 %r1, %c;\n", [](unsigned t) { return t % 4; }},
+      {"shr.u32 %r1, %q, 1; and.b32 %r1, %r1, 3; xor.b32 %r1, %r1, %c;\n",
+       [](unsigned t) { return t / 8 % 4 ^ t % 4; }},
+      {"shr.u32 %r1, %c, 1; shl.b32 %r1, %r1, 1;\n", [](unsigned t) { return t % 4 / 2 * 2; }},
+  };
+  for (const auto& [text, chunk] : chunks)
+    for (const unsigned n : {64u, 128u, 80u, 0u})
+      for (const auto& [to, from] : {std::pair{0u, 0u}, {16u, 0u}, {0u, 16u}, {64u, 64u}}) {
+        std::vector<std::uint32_t> expected(kWords);
+        for (unsigned t = 0; t < kLanes; ++t)
+          for (unsigned e = 0; e < 4; ++e)
+            expected[(t / 4 * 64 + chunk(t) * 16 + to) / 4 + e] =
+                5000 + (t / 4 * n + t % 4 * 16 + from) / 4 + e;
+        EXPECT_EQ(results(copy(text, to, from), n), expected) << text << n << ' ' << to << ' ' << from;
+      }
+}
+
 // Rows of matrices at swizzled addresses, whose distances are known when code is written.
 TEST_P(RowAccesses, LoadsOfMatricesFollowSwizzledAddresses) {
   const std::string fill =
