@@ -18,47 +18,49 @@ constexpr unsigned kTileRows = 4, kTileColumns = 4;  // a warp's products of 16x
 
 /// C = A * B, a warp a tile of 64x32. A lies by rows, B by columns, so that a register is a word in memory.
 /// As in compiled programs, a register has one value, but for those that a loop changes.
-std::string product_kernel() {
-  std::string text = R"(.version 8.0
+/// @param mma  what multiplies 32 bytes along K @param row_bytes  of A, and of a column of B
+std::string product_kernel(const char* mma, unsigned row_bytes) {
+  std::string text = fmt::format(R"(.version 8.0
 .target sm_80
 .address_size 64
-.visible .entry product(.param .u64 a, .param .u64 b, .param .u64 c) {
-  .reg .pred %more; .reg .b32 %t, %g, %h, %x<4>, %y<2>, %k, %a<16>, %b<8>; .reg .f32 %c<64>;
+.visible .entry product(.param .u64 a, .param .u64 b, .param .u64 c) {{
+  .reg .pred %more; .reg .b32 %t, %g, %h, %x<4>, %y<2>, %k, %a<16>, %b<8>, %c<64>;
   .reg .b64 %pa<4>, %pb<4>, %pc<3>;
   ld.param.u64 %pa0, [a]; ld.param.u64 %pb0, [b]; ld.param.u64 %pc0, [c];
   mov.u32 %t, %tid.x; shr.u32 %g, %t, 2; and.b32 %h, %t, 3;
   mov.u32 %y0, %ctaid.y; mad.lo.u32 %y1, %y0, 64, %g; mov.u32 %x0, %ctaid.x; mad.lo.u32 %x1, %x0, 32, %g;
-  mad.wide.u32 %pa1, %y1, 2048, %pa0; mad.wide.u32 %pa2, %h, 4, %pa1;
-  mad.wide.u32 %pb1, %x1, 2048, %pb0; mad.wide.u32 %pb2, %h, 4, %pb1;
+  mad.wide.u32 %pa1, %y1, {0}, %pa0; mad.wide.u32 %pa2, %h, 4, %pa1;
+  mad.wide.u32 %pb1, %x1, {0}, %pb0; mad.wide.u32 %pb2, %h, 4, %pb1;
   mov.u64 %pa3, %pa2; mov.u64 %pb3, %pb2;
-)";
-  for (unsigned i = 0; i < 64; ++i) text += fmt::format("  mov.f32 %c{}, 0f00000000;\n", i);
+)",
+                                 row_bytes);
+  for (unsigned i = 0; i < 64; ++i) text += fmt::format("  mov.b32 %c{}, 0;\n", i);
   text += "  mov.u32 %k, 0;\nLOOP:\n";
   for (unsigned i = 0; i < kTileRows; ++i)
     for (unsigned r = 0; r < 4; ++r)
       text += fmt::format("  ld.global.b32 %a{}, [%pa3+{}];\n", i * 4 + r,
-                          (i * 16 + r % 2 * 8) * 2048 + r / 2 * 16);
+                          (i * 16 + r % 2 * 8) * row_bytes + r / 2 * 16);
   for (unsigned j = 0; j < kTileColumns; ++j)
     for (unsigned r = 0; r < 2; ++r)
-      text += fmt::format("  ld.global.b32 %b{}, [%pb3+{}];\n", j * 2 + r, j * 8 * 2048 + r * 16);
+      text += fmt::format("  ld.global.b32 %b{}, [%pb3+{}];\n", j * 2 + r, j * 8 * row_bytes + r * 16);
   for (unsigned i = 0; i < kTileRows; ++i)
     for (unsigned j = 0; j < kTileColumns; ++j) {
       const unsigned c = (i * kTileColumns + j) * 4, a = i * 4, b = j * 2;
       const std::string sum = fmt::format("{{%c{}, %c{}, %c{}, %c{}}}", c, c + 1, c + 2, c + 3);
-      text += fmt::format(
-          "  mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {0}, {{%a{1}, %a{2}, %a{3}, %a{4}}}, "
-          "{{%b{5}, %b{6}}}, {0};\n",
-          sum, a, a + 1, a + 2, a + 3, b, b + 1);
+      text += fmt::format("  {} {}, {{%a{}, %a{}, %a{}, %a{}}}, {{%b{}, %b{}}}, {};\n", mma, sum, a, a + 1,
+                          a + 2, a + 3, b, b + 1, sum);
     }
-  text += R"(  add.u64 %pa3, %pa3, 32; add.u64 %pb3, %pb3, 32; add.u32 %k, %k, 1; setp.lt.u32 %more, %k, 64;
+  text += fmt::format(R"(  add.u64 %pa3, %pa3, 32; add.u64 %pb3, %pb3, 32; add.u32 %k, %k, 1;
+  setp.lt.u32 %more, %k, {};
   @%more bra LOOP;
   mul.lo.u32 %x2, %x0, 32; mad.lo.u32 %x3, %h, 2, %x2;
   mad.wide.u32 %pc1, %y1, 4096, %pc0; mad.wide.u32 %pc2, %x3, 4, %pc1;
-)";
+)",
+                      row_bytes / 32);
   for (unsigned i = 0; i < kTileRows; ++i)
     for (unsigned j = 0; j < kTileColumns; ++j)
       for (unsigned r = 0; r < 4; ++r)
-        text += fmt::format("  st.global.f32 [%pc2+{}], %c{};\n",
+        text += fmt::format("  st.global.b32 [%pc2+{}], %c{};\n",
                             (i * 16 + r / 2 * 8) * 4096 + j * 32 + r % 2 * 4, (i * kTileColumns + j) * 4 + r);
   return text + "  ret;\n}\n";
 }
@@ -163,12 +165,21 @@ using Arithmetic = raddle::MatrixArithmetic;
 using Bf16Product = Product<std::uint16_t, float>;
 using ByteProduct = Product<std::int8_t, std::int32_t>;
 
-raddle::Result<void> multiply_by_mma(benchmark::State& state, Arithmetic arithmetic) {
-  TRY_ASSIGN(Bf16Product product, Bf16Product::make(arithmetic));
-  TRY_ASSIGN(raddle::Module module, product.device.load(product_kernel()));
+template <class Element, class Sum>
+raddle::Result<void> multiply_directly(benchmark::State& state, Arithmetic arithmetic, const char* mma) {
+  TRY_ASSIGN(auto product, (Product<Element, Sum>::make(arithmetic)));
+  TRY_ASSIGN(raddle::Module module, product.device.load(product_kernel(mma, kSide * sizeof(Element))));
   TRY_ASSIGN(raddle::Kernel kernel, module.kernel("product"));
   return product.measure(state, kernel, {.grid = {kSide / 32, kSide / 64}, .block = {32}}, product.a,
                          product.b, product.c);
+}
+raddle::Result<void> multiply_by_mma(benchmark::State& state, Arithmetic arithmetic) {
+  return multiply_directly<std::uint16_t, float>(state, arithmetic,
+                                                 "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32");
+}
+raddle::Result<void> multiply_bytes_by_mma(benchmark::State& state, Arithmetic arithmetic) {
+  return multiply_directly<std::int8_t, std::int32_t>(state, arithmetic,
+                                                      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32");
 }
 
 /// Of the examples: cp.async, ldmatrix, mma.sync.
@@ -265,6 +276,7 @@ MATRIX_PRODUCT(multiply_by_mma, reference, "ByMma");
 MATRIX_PRODUCT(multiply_bf16_by_ldmatrix, reference, "ByLdmatrix");
 MATRIX_PRODUCT(multiply_by_wgmma, reference, "ByWgmma");
 MATRIX_PRODUCT(attend, reference, "InAttention");
+MATRIX_PRODUCT(multiply_bytes_by_mma, reference, "OfBytesByMma");
 MATRIX_PRODUCT(multiply_bytes_by_ldmatrix, reference, "OfBytesByLdmatrix");
 MATRIX_PRODUCT(multiply_bytes_by_wgmma, reference, "OfBytesByWgmma");
 MATRIX_PRODUCT(multiply_by_mma, fast, "ByMmaFast");

@@ -153,7 +153,7 @@ WarpValue Addresses::in_shared(WarpValue v, std::int64_t offset) {
 /// Host addresses of lanes at constant distances in shared memory, as long as none passes 2^32 or falls below
 /// 0. The test for that is the same for all small offsets from a register, so that it is made once.
 WarpValue Addresses::strided_shared(WarpValue v, std::int64_t offset) {
-  constexpr std::int64_t kRoom = 1 << 20;
+  constexpr std::int64_t kRoom = 1 << 20, kAll = 1ll << 32;
   auto [least, most] = values_.offset_range(v.shape);
   least += static_cast<std::int32_t>(offset), most += static_cast<std::int32_t>(offset);
   v.type = Type::u32;
@@ -163,6 +163,7 @@ WarpValue Addresses::strided_shared(WarpValue v, std::int64_t offset) {
     auto* fits = ir_.CreateICmpULE(b, ir_.getInt32(at_most));
     if (least < 0)
       fits = ir_.CreateAnd(fits, ir_.CreateICmpUGE(b, ir_.getInt32(static_cast<std::uint32_t>(-least))));
+    if (most >= kAll || least <= -kAll) fits = ir_.getFalse();
     v.ok = v.ok ? ir_.CreateAnd(v.ok, fits) : fits;
   }
   auto* start = spaces_.shared_base();

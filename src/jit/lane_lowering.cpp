@@ -137,6 +137,10 @@ llvm::Value* LaneLowering::widening_ok() {
       continue;
     auto [least, most] = values_.offset_range(value.shape);
     const unsigned bits = isa::bit_size(o.type);
+    if (const auto all = std::int64_t{1} << bits; most >= all || least <= -all) {  // more than all numbers
+      both(ir_.getFalse());
+      continue;
+    }
     const bool is_signed = isa::is_signed(o.type);
     const auto low = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits);
     const auto high = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);

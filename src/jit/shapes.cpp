@@ -47,7 +47,10 @@ Shape meet(const Shape& a, const Shape& b) {
   return s;
 }
 
-bool is_address_width(Type t) { return isa::bit_size(t) == 32 || isa::bit_size(t) == 64; }
+/// Halves of a word are numbers of their own: nothing is carried from one to the other.
+bool is_address_width(Type t) {
+  return (isa::bit_size(t) == 32 || isa::bit_size(t) == 64) && isa::element_type(t) == t;
+}
 
 /// Strides are kept as wrapping signed 64-bit numbers; a 32-bit register only uses the low half.
 std::int64_t wrap(std::int64_t stride, Type t) {

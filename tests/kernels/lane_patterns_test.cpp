@@ -1,0 +1,190 @@
+// Numbers that differ from lane to lane by a pattern, through random instructions: the JIT computes many of
+// them from one lane's number, and each engine must store what the interpreter stores.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <random>
+
+#include "kernel_test.h"
+
+namespace {
+
+class LanePatterns : public KernelTest {};
+ON_EVERY_ENGINE(LanePatterns);
+
+constexpr unsigned kPrograms = 60;  ///< by RADDLE_TEST_SEED
+constexpr unsigned kSteps = 24, kThreads = 96;
+
+class Writer {
+ public:
+  explicit Writer(unsigned seed) : random_(seed) {}
+
+  /// Each step's result is stored by thread.
+  std::string kernel() {
+    std::string body;
+    for (unsigned step = 0; step < kSteps; ++step) body += instruction(step) + "\n";
+    for (unsigned step = 0; step < kSteps; ++step)
+      body += fmt::format("st.global.u32 [%out+{}], %r{};\n", 4 * step, kFirst + step);
+    return fmt::format(R"(.version 8.7
+.target sm_90
+.address_size 64
+.visible .entry patterns(.param .u64 out, .param .u32 n)
+{{
+.reg .b32 %r<{}>; .reg .b64 %out, %wide; .reg .pred %p;
+  ld.param.u64 %out, [out];
+  mov.u32 %r0, %tid.x;
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, %laneid;
+  mul.wide.u32 %wide, %r0, {};
+  add.u64 %out, %out, %wide;
+{}  ret;
+}}
+)",
+                       kFirst + kSteps, 4 * kSteps, body);
+  }
+
+ private:
+  static constexpr unsigned kFirst = 3;  // register of the first result
+
+  unsigned below(unsigned bound) { return static_cast<unsigned>(random_() % bound); }
+  template <std::size_t count>
+  const char* one_of(const char* const (&texts)[count]) {
+    return texts[below(count)];
+  }
+  std::string constant() {
+    static constexpr const char* kConstants[] = {
+        "1",   "2",  "3",  "4",   "7",     "15",    "31",    "32",         "60",         "64",
+        "255", "-1", "-4", "-64", "65520", "65535", "65536", "2147483632", "-2147483648"};
+    return one_of(kConstants);
+  }
+  std::string earlier(unsigned step) { return fmt::format("%r{}", below(kFirst + step)); }
+  std::string operand(unsigned step) { return below(5) < 2 ? constant() : earlier(step); }
+
+  std::string instruction(unsigned step) {
+    const std::string d = fmt::format("%r{}", kFirst + step), a = earlier(step), b = operand(step),
+                      c = operand(step);
+    switch (below(8)) {
+      case 0: {
+        static constexpr const char* kTwo[] = {"add.u32", "add.s32",    "sub.u32",      "mul.lo.u32",
+                                               "and.b32", "or.b32",     "xor.b32",      "min.s32",
+                                               "max.u32", "mul.hi.u32", "mul24.lo.u32", "sub.s32"};
+        return fmt::format("{} {}, {}, {};", one_of(kTwo), d, a, b);
+      }
+      case 1: {
+        static constexpr const char* kShifts[] = {"shl.b32", "shr.u32", "shr.s32"};
+        return fmt::format("{} {}, {}, {};", one_of(kShifts), d, a,
+                           below(8) == 0 ? earlier(step) : std::to_string(below(34)));
+      }
+      case 2: {
+        static constexpr const char* kThree[] = {"mad.lo.u32", "mad.lo.s32", "mad24.lo.s32", "mad.hi.s32"};
+        return fmt::format("{} {}, {}, {}, {};", one_of(kThree), d, a, b, c);
+      }
+      case 3: {
+        static constexpr const char* kPacked[] = {"add.u16x2", "add.s16x2", "min.u16x2", "max.s16x2"};
+        return fmt::format("{} {}, {}, {};", one_of(kPacked), d, a, earlier(step));
+      }
+      case 4:
+        return below(2)
+                   ? fmt::format("bfe.u32 {}, {}, {}, {};", d, a, below(32), below(32))
+                   : fmt::format("bfi.b32 {}, {}, {}, {}, {};", d, a, earlier(step), below(32), below(32));
+      case 5:
+        return below(2) ? fmt::format("lop3.b32 {}, {}, {}, {}, {};", d, a, b, c, below(256))
+                        : fmt::format("prmt.b32 {}, {}, {}, {};", d, a, b, below(65536));
+      case 6: {
+        static constexpr const char* kRelations[] = {"lt.s32", "le.s32", "gt.u32", "eq.s32", "lo.u32"};
+        return fmt::format("setp.{} %p, {}, {}; selp.b32 {}, {}, {}, %p;", one_of(kRelations), a, b, d, a, c);
+      }
+      default: {
+        static constexpr const char* kWide[] = {"mul.wide.s32 %wide, {0}, {1};",
+                                                "mul.wide.u32 %wide, {0}, {1};", "cvt.s64.s32 %wide, {0};",
+                                                "cvt.u64.u32 %wide, {0};"};
+        static constexpr const char* kNarrow[] = {"cvt.u32.u64 {}, %wide;",
+                                                  "shr.u64 %wide, %wide, 3; cvt.u32.u64 {}, %wide;",
+                                                  "{{ .reg .b32 %low; mov.b64 {{%low, {}}}, %wide; }}"};
+        return fmt::format(fmt::runtime(one_of(kWide)), a, b) + " " +
+               fmt::format(fmt::runtime(one_of(kNarrow)), d);
+      }
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+std::vector<std::uint32_t> results(raddle::Device& device, const std::string& text) {
+  std::vector<std::uint32_t> values(kThreads * kSteps);
+  auto module = device.load(text, "patterns");
+  if (!module.ok()) return ADD_FAILURE() << module.error().to_string() << text, values;
+  auto out = device.buffer(values);
+  auto launch = module->kernel("patterns")->launch({.grid = {1}, .block = {kThreads}}, *out, 12345u);
+  if (!launch.ok()) return ADD_FAILURE() << launch.error().to_string(), values;
+  EXPECT_TRUE(launch->wait().ok());
+  EXPECT_TRUE(out->read(values).ok());
+  return values;
+}
+
+TEST_P(LanePatterns, AreTheInterpreters) {
+  auto options = options_;
+  options.engine = "interp";
+  auto interpreter = raddle::Device::open(options);
+  ASSERT_TRUE(interpreter.ok()) << interpreter.error().to_string();
+  const char* given = std::getenv("RADDLE_TEST_SEED");
+  const unsigned first = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) * kPrograms : 0;
+  for (unsigned seed = first; seed < first + kPrograms; ++seed) {
+    const std::string text = Writer(seed).kernel();
+    ASSERT_EQ(results(device(), text), results(*interpreter, text)) << "seed " << seed << "\n" << text;
+  }
+}
+
+constexpr const char* kFrame = R"(.version 8.7
+.target sm_90
+.address_size 64
+.visible .entry one(.param .u64 out)
+{{ .reg .b32 %t, %a, %b, %c; .reg .b64 %out, %wide; .shared .align 4 .b8 tile[4096];
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x;
+  {}
+  mul.wide.u32 %wide, %t, 4;
+  add.u64 %out, %out, %wide;
+  st.global.u32 [%out], %c;
+  ret; }})";
+
+class OneWarp : public LanePatterns {
+ protected:
+  /// What each lane leaves in %c.
+  std::vector<std::uint32_t> of(const char* body) {
+    load_text(fmt::format(kFrame, body));
+    auto out = buffer(std::vector<std::uint32_t>(32));
+    run(*module().kernel("one"), {.grid = {1}, .block = {32}}, out);
+    return contents(out);
+  }
+};
+ON_EVERY_ENGINE(OneWarp);
+
+TEST_P(OneWarp, HalvesCarryNothing) {
+  const auto found = of("add.u32 %a, %t, 65520; mov.u32 %b, 1; add.u16x2 %c, %a, %b;");
+  for (std::uint32_t t = 0; t < 32; ++t) {
+    const std::uint32_t sum = 65520 + t;
+    EXPECT_EQ(found[t], (sum & 0xffff0000) | ((sum + 1) & 0xffff)) << t;
+  }
+}
+
+TEST_P(OneWarp, LanesFurtherApartThanAllNumbersWrap) {
+  const std::vector<std::uint32_t> none(32);
+  EXPECT_EQ(of("shl.b32 %a, %t, 29; cvt.u64.u32 %wide, %a; mov.b64 {%b, %c}, %wide;"), none);
+  const auto found =
+      of("mov.u32 %a, tile; st.shared.u32 [%a], 7; bar.sync 0; mul.lo.u32 %b, %t, 1073741824; "
+         "mul.lo.u32 %b, %b, 4; add.u32 %b, %b, %a; ld.shared.u32 %c, [%b];");
+  EXPECT_EQ(found, std::vector<std::uint32_t>(32, 7));
+}
+
+TEST_P(OneWarp, SharedAddressesOutsideFault) {
+  load_text(fmt::format(kFrame,
+                        "mov.u32 %a, tile; shl.b32 %b, %t, 31; add.u32 %b, %b, %a; ld.shared.u32 %c, [%b];"));
+  auto out = buffer(std::vector<std::uint32_t>(32));
+  const auto report = try_run(*module().kernel("one"), {.grid = {1}, .block = {32}}, out);
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.error().to_string().find("of the block's shared memory"), std::string::npos)
+      << report.error().to_string();
+}
+
+}  // namespace
