@@ -7,6 +7,11 @@
 
 namespace raddle::jit {
 
+/// Halves of a word are numbers of their own: nothing is carried from one to the other.
+inline bool is_address_width(isa::Type t) {
+  return (isa::bit_size(t) == 32 || isa::bit_size(t) == 64) && isa::element_type(t) == t;
+}
+
 /// base_a + base_b with lane offsets combined by `combine`.
 template <class Combine>
 Shape combined(const Shape& a, const Shape& b, Combine combine) {

@@ -47,11 +47,6 @@ Shape meet(const Shape& a, const Shape& b) {
   return s;
 }
 
-/// Halves of a word are numbers of their own: nothing is carried from one to the other.
-bool is_address_width(Type t) {
-  return (isa::bit_size(t) == 32 || isa::bit_size(t) == 64) && isa::element_type(t) == t;
-}
-
 /// Strides are kept as wrapping signed 64-bit numbers; a 32-bit register only uses the low half.
 std::int64_t wrap(std::int64_t stride, Type t) {
   return isa::bit_size(t) == 32 ? static_cast<std::int32_t>(stride) : stride;
@@ -164,57 +159,6 @@ Shape Shape::with_offsets(const Offsets& offsets, bool checked, LowBits low) {
   s.checked = checked;
   if (!regular) s.pattern = intern_offsets(offsets);
   return s;
-}
-
-std::optional<std::int64_t> Shape::step_in_fours() const {
-  if (!scalar()) return in_fours;
-  const std::int64_t step = offset(1) - offset(0);
-  if (pattern)
-    for (unsigned l = 0; l < exec::kWarpSize; ++l)
-      if ((*pattern)[l] - (*pattern)[l - l % 4] != step * (l % 4)) return {};
-  return step;
-}
-
-/// Of the lanes' results, whose addresses may lie in rows of four at distances that only the launch knows.
-std::optional<std::int64_t> FunctionPlan::step_in_fours(const ptx::Instruction& i) const {
-  constexpr std::int64_t kFar = 1 << 20;
-  const isa::Opcode& opcode = *i.opcode;
-  const auto operands = function.operands_of(i);
-  bool are_alike = true;
-  std::vector<std::optional<std::int64_t>> steps(operands.size());
-  for (std::size_t k = 0; k < operands.size(); ++k) {
-    if (opcode.row->operands[k].is_destination || operands[k].kind == Operand::Kind::none) continue;
-    steps[k] = operand_shape(operands[k]).step_in_fours();
-    are_alike = are_alike && steps[k] == 0;
-  }
-  if (are_alike) return 0;
-  const Operand& d = operands[0];
-  if (d.kind != Operand::Kind::reg || !is_address_width(d.type) || opcode.has(Mod::sat)) return {};
-  std::optional<std::int64_t> step;
-  switch (opcode.row->text->affine) {
-    case Affine::move:
-      if (operands.size() == 2 && operands[1].type == d.type) step = steps[1];
-      break;
-    case Affine::add:
-      if (steps[1] && steps[2]) step = *steps[1] + *steps[2];
-      break;
-    case Affine::subtract:
-      if (steps[1] && steps[2]) step = *steps[1] - *steps[2];
-      break;
-    case Affine::convert: {  // of lanes in one block of numbers, which none leaves by wrapping
-      const Shape from = operand_shape(operands[1]);
-      const bool is_integer =
-          opcode.type_count == 2 && !isa::is_float(opcode.type(0)) && !isa::is_float(opcode.type(1));
-      if (is_integer && isa::bit_size(opcode.type(0)) == isa::bit_size(d.type) &&
-          isa::bit_size(opcode.type(1)) == 32 && from.scalar() && is_block(from, from.low.count))
-        step = steps[1];
-      break;
-    }
-    default:
-      break;
-  }
-  if (step && (*step > kFar || *step < -kFar)) step.reset();
-  return step;
 }
 
 Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "isa/op.h"
 #include "jit/memory_access.h"
 #include "jit/prefetch.h"
 

@@ -1,5 +1,6 @@
 // Blocks of tensors: thousands of random maps, each copied by the unit and element by element from the
-// definition of tile and im2col mode, in every order of responses; and which maps are refused.
+// definition of tile and im2col mode, in every order of responses; and which maps are refused. Long, as one
+// file holds what is right and what is refused.
 #include <gmock/gmock.h>
 
 #include <algorithm>
