@@ -17,21 +17,27 @@ constexpr unsigned kSteps = 24, kThreads = 96;
 
 class Writer {
  public:
-  explicit Writer(unsigned seed) : random_(seed) {}
+  /// @param flows  with branches, loops, guards and memory
+  Writer(unsigned seed, bool flows) : random_(seed), flows_(flows) {}
 
   /// Each step's result is stored by thread.
   std::string kernel() {
     std::string body;
-    for (unsigned step = 0; step < kSteps; ++step) body += instruction(step) + "\n";
+    for (unsigned step = 0; flows_ && step < kSteps; ++step)
+      body += fmt::format("mov.u32 %r{}, {};\n", kFirst + step, step % 4 == 0 ? "%r0" : "0");
+    for (unsigned step = 0; step < kSteps; ++step)
+      body += (flows_ && below(2) ? statement(step) : instruction(step)) + "\n";
     for (unsigned step = 0; step < kSteps; ++step)
       body += fmt::format("st.global.u32 [%out+{}], %r{};\n", 4 * step, kFirst + step);
     return fmt::format(R"(.version 8.7
 .target sm_90
 .address_size 64
-.visible .entry patterns(.param .u64 out, .param .u32 n)
+.visible .entry patterns(.param .u64 out, .param .u32 n, .param .u64 table)
 {{
-.reg .b32 %r<{}>; .reg .b64 %out, %wide; .reg .pred %p;
+.reg .b32 %r<{}>, %i, %x, %y; .reg .b64 %out, %wide, %table, %at; .reg .pred %p, %q;
+.shared .align 16 .b8 tile[512];
   ld.param.u64 %out, [out];
+  ld.param.u64 %table, [table];
   mov.u32 %r0, %tid.x;
   ld.param.u32 %r1, [n];
   mov.u32 %r2, %laneid;
@@ -57,8 +63,50 @@ class Writer {
         "255", "-1", "-4", "-64", "65520", "65535", "65536", "2147483632", "-2147483648"};
     return one_of(kConstants);
   }
-  std::string earlier(unsigned step) { return fmt::format("%r{}", below(kFirst + step)); }
+  /// With flow also the step's own, of the turn before.
+  std::string earlier(unsigned step) { return fmt::format("%r{}", below(kFirst + step + (flows_ ? 1 : 0))); }
   std::string operand(unsigned step) { return below(5) < 2 ? constant() : earlier(step); }
+
+  std::string comparison(unsigned step) {
+    static constexpr const char* kRelations[] = {"lt.s32", "le.s32", "gt.u32", "ge.u32",
+                                                 "eq.s32", "ne.s32", "lo.u32"};
+    return fmt::format("setp.{} %q, {}, {};", one_of(kRelations), earlier(step), operand(step));
+  }
+
+  std::string statement(unsigned step) {
+    const std::string d = fmt::format("%r{}", kFirst + step), a = earlier(step);
+    switch (below(6)) {
+      case 0:
+        return fmt::format("{} @{}%q add.u32 {}, {}, {};", comparison(step), below(2) ? "!" : "", d, a,
+                           operand(step));
+      case 1:
+        return fmt::format("{} @%q bra L{};\n{}\nL{}:", comparison(step), step, instruction(step), step);
+      case 2: {
+        const std::string limit = below(2) ? "3" : "%y";
+        return fmt::format(
+            "and.b32 %y, {}, 3; mov.u32 %i, 0;\nL{}:\n{}\nadd.u32 %i, %i, 1; setp.lt.u32 %q, %i, {}; @%q bra "
+            "L{};",
+            a, step, instruction(step), limit, step);
+      }
+      case 3:  // the table has 256 words
+        return fmt::format(
+            "and.b32 %x, {}, {}; mul.wide.u32 %at, %x, 4; add.u64 %at, %table, %at; ld.global.u32 {}, "
+            "[%at{}];",
+            a, below(2) ? 127 : 124, d, below(2) ? "+4" : "");
+      case 4:
+        return fmt::format(
+            "and.b32 %x, {}, 252; mov.u32 %y, tile; add.u32 %y, %y, %x; bar.sync 0; mad.lo.u32 %x, %r0, 4, "
+            "%y; "
+            "sub.u32 %x, %x, %y; add.u32 %x, %x, {}; mov.u32 %i, tile; mad.lo.u32 %i, %r0, 4, %i; "
+            "st.shared.u32 [%i], %x; bar.sync 0; ld.shared.u32 {}, [%y];",
+            a, a, d);
+      default:
+        return fmt::format(
+            "and.b32 %x, {}, 60; shl.b32 %x, %x, 2; cvt.u64.u32 %at, %x; add.u64 %at, %at, %table; "
+            "ld.global.v4.u32 {{%i, {}, %x, %y}}, [%at]; xor.b32 {}, {}, %y;",
+            a, d, d, d);
+    }
+  }
 
   std::string instruction(unsigned step) {
     const std::string d = fmt::format("%r{}", kFirst + step), a = earlier(step), b = operand(step),
@@ -108,14 +156,17 @@ class Writer {
   }
 
   std::mt19937_64 random_;
+  bool flows_;
 };
 
 std::vector<std::uint32_t> results(raddle::Device& device, const std::string& text) {
   std::vector<std::uint32_t> values(kThreads * kSteps);
   auto module = device.load(text, "patterns");
   if (!module.ok()) return ADD_FAILURE() << module.error().to_string() << text, values;
-  auto out = device.buffer(values);
-  auto launch = module->kernel("patterns")->launch({.grid = {1}, .block = {kThreads}}, *out, 12345u);
+  std::vector<std::uint32_t> words(256);
+  for (std::uint32_t i = 0; i < words.size(); ++i) words[i] = i % 3 == 0 ? i : i * 2654435761u;
+  auto out = device.buffer(values), table = device.buffer(words);
+  auto launch = module->kernel("patterns")->launch({.grid = {1}, .block = {kThreads}}, *out, 12345u, *table);
   if (!launch.ok()) return ADD_FAILURE() << launch.error().to_string(), values;
   EXPECT_TRUE(launch->wait().ok());
   EXPECT_TRUE(out->read(values).ok());
@@ -130,7 +181,7 @@ TEST_P(LanePatterns, AreTheInterpreters) {
   const char* given = std::getenv("RADDLE_TEST_SEED");
   const unsigned first = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) * kPrograms : 0;
   for (unsigned seed = first; seed < first + kPrograms; ++seed) {
-    const std::string text = Writer(seed).kernel();
+    const std::string text = Writer(seed, seed % 2 != 0).kernel();
     ASSERT_EQ(results(device(), text), results(*interpreter, text)) << "seed " << seed << "\n" << text;
   }
 }
