@@ -459,21 +459,19 @@ DeviceError Call::launch_graph() {
   const std::uint64_t stream = argument(1);
   if (stream != kGraphTail && stream != kGraphFireAndForget && stream != kGraphSibling)
     return DeviceError::invalid_value;
-  Task* whole = stream == kGraphSibling ? graph_around(around->parent) : around;
+  // What the host waits for is the graph that it has launched, so that one's siblings are parts of it.
+  Task* const outer = graph_around(around->parent);
+  Task* whole = stream == kGraphSibling && outer != nullptr ? outer : around;
   auto& here = *std::get_if<machine::GraphWork>(&around->work);
   // A graph that is behind itself begins when it is over: its claim goes on to that launch.
   const bool is_behind_itself = stream == kGraphTail && here.graph == graph;
-  if (is_behind_itself && graph_around(around->parent) != nullptr)
-    whole = graph_around(around->parent);  // so that a chain of them is no tower
+  if (is_behind_itself && outer != nullptr) whole = outer;  // so that a chain of them is no tower
   const bool is_claimed =
       is_behind_itself ? std::atomic_ref(here.is_claimed).exchange(false) : graph->claim();
   if (!is_claimed) return DeviceError::invalid_value;
   Task* const launch = tasks.acquire();
   launch->work = machine::GraphWork{.graph = graph, .is_claimed = true};
-  if (whole != nullptr)
-    tasks.add_part(*whole, *launch, stream == kGraphTail);
-  else
-    tasks.submit(*launch, {});
+  tasks.add_part(*whole, *launch, stream == kGraphTail);
   tasks.release(launch);
   return DeviceError::success;
 }
