@@ -190,7 +190,7 @@ constexpr const char* kFrame = R"(.version 8.7
 .target sm_90
 .address_size 64
 .visible .entry one(.param .u64 out)
-{{ .reg .b32 %t, %a, %b, %c; .reg .b64 %out, %wide; .shared .align 4 .b8 tile[4096];
+{{ .reg .pred %p; .reg .b32 %t, %a, %b, %c; .reg .b64 %out, %wide; .shared .align 4 .b8 tile[4096];
   ld.param.u64 %out, [out];
   mov.u32 %t, %tid.x;
   {}
@@ -225,6 +225,14 @@ TEST_P(OneWarp, LanesFurtherApartThanAllNumbersWrap) {
   const auto found =
       of("mov.u32 %a, tile; st.shared.u32 [%a], 7; bar.sync 0; mul.lo.u32 %b, %t, 1073741824; "
          "mul.lo.u32 %b, %b, 4; add.u32 %b, %b, %a; ld.shared.u32 %c, [%b];");
+  EXPECT_EQ(found, std::vector<std::uint32_t>(32, 7));
+}
+
+// Of each four lanes the first goes to the tile.
+TEST_P(OneWarp, SharedAddressesWrap) {
+  const auto found =
+      of("mov.u32 %a, tile; st.shared.u32 [%a], 7; bar.sync 0; shl.b32 %b, %t, 30; add.u32 %b, %b, %a; "
+         "and.b32 %c, %t, 3; setp.eq.u32 %p, %c, 0; mov.u32 %c, 7; @%p ld.shared.u32 %c, [%b];");
   EXPECT_EQ(found, std::vector<std::uint32_t>(32, 7));
 }
 
