@@ -125,7 +125,7 @@ struct CtaContext {
   std::uint32_t smid;
   /// CTAs behind this one that run_block goes on with by itself, each one further along x and `smid_step` SMs
   /// further, as long as *poll is 0. It counts them down, and 0 stops it. Only where the code goes on at all
-  /// (Executable::goes_on).
+  /// (Executable::goes_on); where it begins ahead, a hint.
   std::uint32_t following, smid_step;
   std::uint32_t thread_count, warp_count;
   std::uint32_t live_threads;  ///< not yet exited

@@ -43,6 +43,9 @@ class Executable {
   /// loops: run_block goes on with the CTAs that follow (CtaContext::following). Nothing in the kernel can
   /// suspend it, and it soon ends.
   bool goes_on = false;
+  /// regions: run_block may begin with the CTAs that follow, too, in ways that nobody notices. Each is still
+  /// to be run.
+  bool begins_ahead = false;
   std::uint32_t local_bytes = 0;  ///< local memory needed per thread, call stack included
   std::uint64_t stack_bytes =
       0;  ///< host stack needed by run_block or run_warp; 0: the machine's default is enough

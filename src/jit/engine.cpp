@@ -201,6 +201,9 @@ class JitEngine final : public exec::Engine {
       executable.together_states.resize(
           shared.together_states.empty() ? 1 : *shared.together_states.rbegin() + 1);
       for (const std::uint32_t state : shared.together_states) executable.together_states[state] = true;
+      if (!shared.turn_states.empty()) executable.turn_states.resize(executable.together_states.size());
+      for (const std::uint32_t state : shared.turn_states) executable.turn_states[state] = true;
+      executable.begins_ahead = !shared.turn_states.empty();
       if (!is_loops) executable.together = functions.warps;
     }
     return is_loops ? "block" : functions.together ? "region" : entry->getName().str();

@@ -29,6 +29,7 @@ class FrameLayout {
   std::uint32_t place(std::uint32_t size, const std::vector<std::uint32_t>& barriers);
   std::uint32_t bytes() const { return end_; }
 
+  static constexpr std::uint32_t kBegin = 64;  ///< the first bytes hold masks
   static std::uint32_t alignment(std::uint32_t size) { return size >= 64 ? 64 : size >= 32 ? 32 : 8; }
 
  private:
@@ -37,7 +38,7 @@ class FrameLayout {
     std::vector<bool> taken;  // by barrier
   };
   std::vector<Place> places_;
-  std::uint32_t end_ = 64;  // the first bytes hold the mask
+  std::uint32_t end_ = kBegin;
 };
 
 }  // namespace raddle::jit

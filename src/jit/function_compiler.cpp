@@ -264,6 +264,7 @@ void FunctionCompiler::emit_terminator(const ptx::Instruction* last) {
 
 void FunctionCompiler::end() {
   module_.calls_services |= code_.calls_services;
+  regions_.go_on_paused();
   code_.ir.SetInsertPoint(code_.exit());
   if (plan_.one_by_one) end_thread();
   stack_.end();

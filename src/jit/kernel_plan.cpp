@@ -208,6 +208,9 @@ void KernelPlan::choose_together(const ptx::KernelNeeds& needs, const SimdForm& 
   const unsigned warps = anyway ? plan->warps : worth_running_together(*plan, simd.mask_registers ? 32 : 16);
   if (warps == 0 || !may_run_together(alone, *plan)) return;
   together_ = warps == plan->warps ? std::move(plan) : plan_for(warps);
+  prelude_ = find_prelude(*together_);
+  // A kernel without barriers has a single region.
+  if (prelude_) kind_ = BlockKind::regions;
 }
 
 }  // namespace raddle::jit

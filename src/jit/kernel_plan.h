@@ -8,6 +8,7 @@
 
 #include "jit/engine.h"
 #include "jit/function_plan.h"
+#include "jit/prelude.h"
 #include "jit/simd_form.h"
 
 namespace raddle::jit {
@@ -36,6 +37,8 @@ class KernelPlan {
   /// How the kernel runs as long as all lanes of one or more warps of a block go the same way (together.h);
   /// null: it does not. Where they part, each warp goes on by function(kernel).
   const FunctionPlan* together() const { return together_.get(); }
+  /// What CTAs may do side by side before anything else, if there is such a thing; only regions, together.
+  const Prelude* prelude() const { return prelude_ ? &*prelude_ : nullptr; }
   /// Its function is `i32(ptr warp, ptr frame, i32 state)`: it can go on where another call has left it.
   bool has_states() const { return kind_ == exec::BlockKind::regions || together_ != nullptr; }
   /// Nobody learns of a store before its block is over, so that it may be ordered with others' only then.
@@ -61,6 +64,7 @@ class KernelPlan {
   mutable std::map<ptx::FunctionId, std::unique_ptr<const FunctionPlan>> functions_;
   exec::BlockKind kind_ = exec::BlockKind::loops;
   std::unique_ptr<const FunctionPlan> together_;
+  std::optional<Prelude> prelude_;
   bool functions_may_exit_ = false;
   bool stores_past_caches_ = false;
 };

@@ -26,7 +26,8 @@ struct ModuleBuilder {
   exec::CodeStatistics statistics;
   std::uint32_t frame_bytes = 0;            ///< state saved per warp
   bool calls_services = false;              ///< besides those that only fault
-  std::set<std::uint32_t> together_states;  ///< barriers behind which warps may go on together
+  std::set<std::uint32_t> together_states;  ///< in which warps may go on together
+  std::set<std::uint32_t> turn_states;      ///< of these: between two turns of a loop in their prelude
 };
 
 }  // namespace raddle::jit

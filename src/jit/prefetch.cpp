@@ -55,9 +55,15 @@ struct Ahead {
   std::int64_t bytes;
 };
 
+llvm::MDNode* device_scopes(llvm::LLVMContext& context) {
+  auto* domain = llvm::MDNode::get(context, {llvm::MDString::get(context, "raddle")});
+  auto* scope = llvm::MDNode::get(context, {llvm::MDString::get(context, "raddle.device"), domain});
+  return llvm::MDNode::get(context, {scope});
+}
+
 /// The pointer of a marked load, null if it is none.
 llvm::Value* marked_pointer(llvm::Instruction& i) {
-  if (!i.hasMetadata(kDeviceLoad)) return nullptr;
+  if (i.getMetadata(llvm::LLVMContext::MD_alias_scope) != device_scopes(i.getContext())) return nullptr;
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) return load->getPointerOperand();
   auto* masked = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
   return masked && masked->getIntrinsicID() == llvm::Intrinsic::masked_load ? masked->getArgOperand(0)
@@ -172,6 +178,10 @@ class LoopPrefetcher {
 };
 
 }  // namespace
+
+void mark_device_load(llvm::Instruction& load) {
+  load.setMetadata(llvm::LLVMContext::MD_alias_scope, device_scopes(load.getContext()));
+}
 
 llvm::PreservedAnalyses PrefetchLoads::run(llvm::Function& function,
                                            llvm::FunctionAnalysisManager& analyses) {

@@ -3,12 +3,16 @@
 // loads outside of loops, behind whose lines the warps and blocks that come next go on.
 #pragma once
 
+#include <llvm/IR/Instruction.h>
 #include <llvm/IR/PassManager.h>
 
 namespace raddle::jit {
 
-/// Name of the metadata of loads that may be prefetched: those that reach into device memory.
-inline constexpr const char* kDeviceLoad = "raddle.device";
+/// Marks a load that may be prefetched: one that reaches into device memory. As a scope of aliases, which
+/// nothing else names, since LLVM's passes keep those: it drops metadata of other kinds where it makes a load
+/// of integers one of floats.
+void mark_device_load(llvm::Instruction& load);
+
 inline constexpr unsigned kBehind = 4096;  ///< bytes
 
 /// Puts lines into the second-level cache: those that a marked load of a loop will touch some turns later,

@@ -18,6 +18,26 @@ const FunctionPlan& by_lanes(const KernelPlan& kernel, const FunctionPlan& plan)
   return plan.together ? kernel.function(kernel.kernel) : plan;
 }
 
+std::vector<Registers::Variable> all_variables(const Registers::Slot& slot) {
+  std::vector<Registers::Variable> all = slot.bases;
+  all.insert(all.end(), slot.parts.begin(), slot.parts.end());
+  if (slot.ok) all.push_back(*slot.ok);
+  return all;
+}
+
+/// By register: whether a turn of the loop that begins there may change it; of other blocks, none does.
+std::vector<bool> changed_in_turn(const FunctionPlan& plan, const Prelude& prelude, BlockId header) {
+  std::vector<bool> changes(plan.function.registers.size());
+  if (!prelude.is_turn[header]) return changes;
+  ptx::RegisterUses uses;
+  for (BlockId b : plan.order.loops[plan.order.loop_of[header]].blocks)
+    for (std::uint32_t n = plan.function.blocks[b].begin; n < plan.function.blocks[b].end; ++n) {
+      ptx::register_uses(plan.function, plan.function.instructions[n], uses);
+      for (ptx::RegisterId r : uses.definitions) changes[r] = true;
+    }
+  return changes;
+}
+
 }  // namespace
 
 Regions::Regions(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor, const Stream& stream,
@@ -29,12 +49,18 @@ Regions::Regions(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cur
       plan_(cursor.plan),
       by_lanes_(by_lanes(module.kernel, cursor.plan)),
       f_(cursor.function),
+      prelude_(cursor.plan.together ? module.kernel.prelude() : nullptr),
       stream_(stream),
       values_(values) {}
 
 void Regions::begin() {
   frame_ = code_.argument(1);
-  resume_ = ir_.CreateSwitch(code_.argument(2), code_.exit());
+  state_ = code_.argument(2);
+  if (prelude_ != nullptr) {
+    pausing_ = ir_.CreateICmpUGE(state_, ir_.getInt32(kPausing));
+    state_ = ir_.CreateAnd(state_, ir_.getInt32(~kPausing));
+  }
+  resume_ = ir_.CreateSwitch(state_, code_.exit());
 }
 
 void Regions::enter_at(llvm::BasicBlock* begin) {
@@ -146,45 +172,53 @@ llvm::Value* Regions::frame_of(unsigned warp, std::uint32_t offset) {
                                         std::uint64_t{warp} * module_.frame_bytes + offset);
 }
 
+void Regions::add_moves(unsigned warp, const Registers::Slot& slot, const std::vector<std::uint32_t>& places,
+                        Moves& moves) {
+  auto offset = places.begin();
+  for (const auto& a : slot.bases) moves.always.push_back({warp, a, *offset++});
+  for (const auto& a : slot.parts) (slot.ok ? moves.wrapped : moves.always).push_back({warp, a, *offset++});
+  if (slot.ok) moves.flags.push_back({warp, *slot.ok, *offset++});
+}
+
 /// Between registers and frame. Vectors of checked registers only where one of these has wrapped.
 void Regions::transfer(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places,
                        Transfer direction) {
-  struct Move {
-    Registers::Variable variable;
-    std::uint32_t offset;
-  };
-  std::vector<Move> always, wrapped, flags;
+  Moves moves;
   for (ptx::RegisterId r : registers) {
     if (!by_lanes_.shape(r).known || in_frame_.contains(r)) continue;
     if (warp > 0 && plan_.same_in_all_warps(r)) continue;  // the first warp's, for all
-    const Registers::Slot& s = stream_[warp].registers.slot(r);
-    auto offset = places.at(r).begin();
-    for (const auto& a : s.bases) always.push_back({a, *offset++});
-    for (const auto& a : s.parts) (s.ok ? wrapped : always).push_back({a, *offset++});
-    if (s.ok) flags.push_back({*s.ok, *offset++});
+    add_moves(warp, stream_[warp].registers.slot(r), places.at(r), moves);
   }
-  always.insert(always.end(), flags.begin(), flags.end());
-  auto move = [&](const Move& m) {
-    auto* place = frame_of(warp, m.offset);
-    const llvm::Align align(FrameLayout::alignment(stored_size(m.variable.type)));
-    if (direction == Transfer::load)
-      ir_.CreateStore(ir_.CreateAlignedLoad(m.variable.type, place, align), m.variable.at);
-    else
-      ir_.CreateAlignedStore(ir_.CreateLoad(m.variable.type, m.variable.at), place, align);
-  };
-  for (const auto& m : always) move(m);
-  if (wrapped.empty()) return;
   if (plan_.together) {  // leave_if_wrapped
-    for (const auto& m : flags) ir_.CreateStore(ir_.getTrue(), m.variable.at);
-    for (const auto& m : wrapped) ir_.CreateStore(llvm::PoisonValue::get(m.variable.type), m.variable.at);
+    for (const Move& m : moves.always) move(m, direction);
+    for (const Move& m : moves.flags) ir_.CreateStore(ir_.getTrue(), m.variable.at);
+    for (const Move& m : moves.wrapped)
+      ir_.CreateStore(llvm::PoisonValue::get(m.variable.type), m.variable.at);
     return;
   }
-  llvm::Value* ok = ir_.getTrue();
-  for (const auto& m : flags) ok = ir_.CreateAnd(ok, ir_.CreateLoad(ir_.getInt1Ty(), m.variable.at));
+  move(moves, direction);
+}
+
+void Regions::move(const Move& m, Transfer direction) {
+  auto* place = frame_of(m.warp, m.offset);
+  const llvm::Align align(FrameLayout::alignment(stored_size(m.variable.type)));
   if (direction == Transfer::load)
-    for (const auto& m : wrapped) ir_.CreateStore(llvm::PoisonValue::get(m.variable.type), m.variable.at);
+    ir_.CreateStore(ir_.CreateAlignedLoad(m.variable.type, place, align), m.variable.at);
+  else
+    ir_.CreateAlignedStore(ir_.CreateLoad(m.variable.type, m.variable.at), place, align);
+}
+
+void Regions::move(const Moves& moves, Transfer direction) {
+  for (const Move& m : moves.always) move(m, direction);
+  for (const Move& m : moves.flags) move(m, direction);
+  if (moves.wrapped.empty()) return;
+  llvm::Value* ok = ir_.getTrue();
+  for (const Move& m : moves.flags) ok = ir_.CreateAnd(ok, ir_.CreateLoad(ir_.getInt1Ty(), m.variable.at));
+  if (direction == Transfer::load)
+    for (const Move& m : moves.wrapped)
+      ir_.CreateStore(llvm::PoisonValue::get(m.variable.type), m.variable.at);
   code_.if_then(ir_.CreateNot(ok), [&] {
-    for (const auto& m : wrapped) move(m);
+    for (const Move& m : moves.wrapped) move(m, direction);
   });
 }
 
@@ -286,6 +320,7 @@ void Regions::lay_out() {
     for (llvm::Type* type : variables_of(r)) places_[r].push_back(frame.place(stored_size(type), barriers));
   module_.frame_bytes = static_cast<std::uint32_t>(round_up(frame.bytes(), 64));
   if (module_.kernel.together() != nullptr) lay_out_partings(module_.frame_bytes);
+  if (prelude_ != nullptr) lay_out_pauses();
 }
 
 /// Behind what barriers hold, as a warp comes to others of them after it has parted. One place serves all
@@ -310,6 +345,70 @@ void Regions::lay_out_partings(std::uint32_t end) {
       }
     }
     module_.frame_bytes = std::max(module_.frame_bytes, static_cast<std::uint32_t>(round_up(at, 64)));
+  }
+}
+
+/// Before all barriers, and while no warp has parted, the frames of the warps are free: what they have lies
+/// side by side in them, as other CTAs' does beside it in the cache.
+void Regions::lay_out_pauses() {
+  auto state = static_cast<std::uint32_t>(uses_.size() + partings_.size());
+  for (BlockId b : plan_.order.blocks) {
+    if (!prelude_->is_turn[b] && !prelude_->is_end[b]) continue;
+    Pause& pause = pauses_[b];
+    pause.state = ++state;
+    const std::vector<bool> changes = changed_in_turn(plan_, *prelude_, b);
+    std::uint32_t end = FrameLayout::kBegin;
+    for (unsigned w = 0; w < stream_.size(); ++w)
+      for (ptx::RegisterId r = 0; r < f_.registers.size(); ++r) {
+        if (!plan_.live.live(b, r) || !plan_.shape(r).known || (w > 0 && plan_.same_in_all_warps(r)))
+          continue;
+        std::vector<std::uint32_t> places;
+        for (const Registers::Variable& v : all_variables(stream_[w].registers.slot(r))) {
+          const std::uint32_t size = stored_size(v.type);
+          end = static_cast<std::uint32_t>(round_up(end, FrameLayout::alignment(size)));
+          places.push_back(end);
+          end += size;
+        }
+        add_moves(0, stream_[w].registers.slot(r), places, changes[r] ? pause.turns : pause.before);
+      }
+    const auto each = static_cast<std::uint32_t>((end + stream_.size() - 1) / stream_.size());
+    module_.frame_bytes = std::max(module_.frame_bytes, static_cast<std::uint32_t>(round_up(each, 64)));
+  }
+}
+
+void Regions::pause_before(BlockId to, llvm::BasicBlock* arrive) {
+  if (prelude_ == nullptr || !prelude_->may_pause(cursor_.block, to)) return;
+  Pause& pause = pauses_.at(to);
+  pause.arrive = arrive;
+  auto *paused = code_.new_block("pause"), *first = code_.new_block("first"), *turn = code_.new_block("turn"),
+       *on = code_.new_block("on");
+  ir_.CreateCondBr(pausing_, paused, on);
+  ir_.SetInsertPoint(paused);
+  // Who has paused here before finds in the frame what does not change from turn to turn.
+  ir_.CreateCondBr(ir_.CreateICmpEQ(state_, ir_.getInt32(pause.state)), turn, first);
+  ir_.SetInsertPoint(first);
+  move(pause.before, Transfer::save);
+  ir_.CreateBr(turn);
+  ir_.SetInsertPoint(turn);
+  move(pause.turns, Transfer::save);
+  ir_.CreateRet(ir_.getInt32(pause.state));
+  ir_.SetInsertPoint(on);
+}
+
+void Regions::go_on_paused() {
+  for (const auto& [to, pause] : pauses_) {
+    if (pause.arrive == nullptr) continue;
+    module_.together_states.insert(pause.state);
+    if (prelude_->is_turn[to]) module_.turn_states.insert(pause.state);
+    ir_.SetInsertPoint(resume_at(pause.state));
+    for (unsigned w = 0; w < stream_.size(); ++w) {
+      Masks& masks = stream_[w].masks;
+      masks.set_inside(ir_.getInt32(0xffffffff));
+      masks.add_waiting(to, masks.all_lanes(true));
+    }
+    move(pause.before, Transfer::load);
+    move(pause.turns, Transfer::load);
+    ir_.CreateBr(pause.arrive);
   }
 }
 

@@ -1,7 +1,7 @@
 // Where a kernel's function returns before its end, and is entered again. At barriers that all threads reach
-// together: behind one when all warps have come. And where lanes that ran together part (together.h): each
+// together: behind one when all warps have come. Where lanes that ran together part (together.h): each
 // warp goes on in the form by lanes. The warp's frame keeps what is needed then (frame.h), as the form by
-// lanes holds it.
+// lanes holds it. And where warps that run together pause within their prelude (prelude.h), and go on so.
 #pragma once
 
 #include <map>
@@ -29,6 +29,11 @@ class Regions {
   /// Together: the warps' lanes part at the branch at hand; returns. @param taken  i32 by warp: lanes that
   /// take it
   void part(const std::vector<llvm::Value*>& taken);
+  /// Together: on the way to a block, returns if the warps are to pause there and asked to.
+  /// @param arrive  where they go on
+  void pause_before(BlockId to, llvm::BasicBlock* arrive);
+  /// Writes how warps go on that have paused. All blocks are written.
+  void go_on_paused();
   /// By lanes: writes code from here on for a warp that has parted at the branch at hand, if any does there.
   /// @returns its lanes that take the branch, i32; null if none does
   llvm::Value* go_on_parted();
@@ -43,6 +48,27 @@ class Regions {
     std::vector<ptx::RegisterId> held;
     Places places;
   };
+  /// Between a variable of a warp and its place in the frame.
+  struct Move {
+    unsigned warp;  // whose frame
+    Registers::Variable variable;
+    std::uint32_t offset;
+  };
+  struct Moves {
+    std::vector<Move> always, wrapped,
+        flags;  // of checked registers: the vectors, and whether to use them not
+  };
+  /// What warps that pause on their way to a block leave in their frames.
+  struct Pause {
+    std::uint32_t state;
+    llvm::BasicBlock* arrive = nullptr;  // null: nobody comes
+    Moves turns, before;                 // what a turn may change; what was there before the first
+  };
+  void add_moves(unsigned warp, const Registers::Slot& slot, const std::vector<std::uint32_t>& places,
+                 Moves& moves);
+  void move(const Move& m, Transfer direction);
+  void move(const Moves& moves, Transfer direction);
+  void lay_out_pauses();
   void transfer(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places,
                 Transfer direction);
   void save_by_lanes(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places);
@@ -64,15 +90,18 @@ class Regions {
   const FunctionPlan& plan_;
   const FunctionPlan& by_lanes_;  // form in which frames hold registers
   const ptx::Function& f_;
+  const Prelude* const prelude_;  // null: no warp pauses in this form
   const Stream& stream_;
   WarpValues& values_;
   llvm::Value* frame_ = nullptr;  // of the first warp; those of the others lie behind it
   llvm::SwitchInst* resume_ = nullptr;
-  std::map<std::uint32_t, FrameUse> uses_;         // by barrier instruction
-  std::map<std::uint32_t, std::uint32_t> states_;  // likewise
-  std::map<BlockId, Parting> partings_;            // by block that ends with the branch
-  Places places_;                                  // of registers that barriers hold
-  std::set<ptx::RegisterId> in_frame_;             // that live there all the time
+  llvm::Value *state_ = nullptr, *pausing_ = nullptr;  // i32 entered at; i1
+  std::map<std::uint32_t, FrameUse> uses_;             // by barrier instruction
+  std::map<std::uint32_t, std::uint32_t> states_;      // likewise
+  std::map<BlockId, Parting> partings_;                // by block that ends with the branch
+  std::map<BlockId, Pause> pauses_;                    // by block that comes next
+  Places places_;                                      // of registers that barriers hold
+  std::set<ptx::RegisterId> in_frame_;                 // that live there all the time
 };
 
 }  // namespace raddle::jit

@@ -58,12 +58,17 @@ void Terminators::emit_parted(llvm::Value* taken) {
   flow_.go(plan_.with(cursor_.block, {node.successors[0], otherwise}));
 }
 
+void Terminators::go_to(BlockId target) {
+  regions_.pause_before(target, flow_.block(target));
+  flow_.go_to(target);
+}
+
 void Terminators::emit_exit() {
   const auto& node = plan_.cfg.nodes[cursor_.block];
   switch (node.exit) {
     case Exit::fallthrough:
     case Exit::branch:
-      return flow_.go_to(node.successors[0]);
+      return go_to(node.successors[0]);
     case Exit::conditional:
       return branch(node.successors[0], node.successors[1]);
     case Exit::conditional_end:
@@ -76,14 +81,13 @@ void Terminators::emit_exit() {
 }
 
 void Terminators::branch(BlockId to, BlockId otherwise) {
-  if (!plan_.divergent(cursor_.block))
-    return split([&] { flow_.go_to(to); }, [&] { flow_.go_to(otherwise); });
+  if (!plan_.divergent(cursor_.block)) return split([&] { go_to(to); }, [&] { go_to(otherwise); });
   separate(otherwise, [&](const StreamWarp& warp, const Mask& taken) { warp.masks.add_waiting(to, taken); });
   flow_.go(plan_.with(cursor_.block, {to, otherwise}));
 }
 
 void Terminators::end_or_go_to(BlockId otherwise) {
-  if (!plan_.divergent(cursor_.block)) return split([&] { end(); }, [&] { flow_.go_to(otherwise); });
+  if (!plan_.divergent(cursor_.block)) return split([&] { end(); }, [&] { go_to(otherwise); });
   separate(otherwise, [&](const StreamWarp& warp, const Mask& taken) { leave(warp, taken); });
   flow_.go(plan_.with(cursor_.block, {otherwise}));
 }

@@ -20,6 +20,7 @@ class Terminators {
  private:
   void emit_exit();
   void emit_parted(llvm::Value* taken);
+  void go_to(BlockId target);
   void branch(BlockId to, BlockId otherwise);
   void end_or_go_to(BlockId otherwise);
   void end();

@@ -180,37 +180,51 @@ bool loads_by_lane(const FunctionPlan& plan, const Instruction& i) {
   return address.affine && !address.equal_lanes();
 }
 
-/// What a loop gains: warps load what one of them has loaded already, or memory that lies side by side while
-/// each by itself would walk it in steps that only the launch knows.
-bool gains(const FunctionPlan& plan, const Loop& loop) {
-  bool shares = false, walks = false, stores = false;
+/// What the loads of a loop say about it.
+struct LoadsOfLoop {
+  bool share = false;   ///< warps load what one of them has loaded already
+  bool stores = false;  ///< it also stores
+  bool walk = false;    ///< memory that lies side by side, in steps that only the launch knows
+};
+
+template <class Body>
+void for_instructions(const FunctionPlan& plan, const Loop& loop, const Body& body) {
+  for (BlockId b : loop.blocks)
+    for (std::uint32_t n = plan.function.blocks[b].begin; n < plan.function.blocks[b].end; ++n)
+      body(plan.function.instructions[n]);
+}
+
+/// An address, or the index that it follows from, goes on by what is no constant.
+bool steps_by_launch(const FunctionPlan& plan, const Instruction& i) {
+  if (i.opcode->row->text->affine != isa::Affine::add) return false;
   ptx::RegisterUses uses;
-  std::vector<RegisterId> addresses;
-  auto each = [&](const auto& body) {
-    for (BlockId b : loop.blocks)
-      for (std::uint32_t n = plan.function.blocks[b].begin; n < plan.function.blocks[b].end; ++n)
-        body(plan.function.instructions[n]);
-  };
-  each([&](const Instruction& i) {
-    stores = stores || i.opcode->is(Effects::writes);
+  ptx::register_uses(plan.function, i, uses);
+  return uses.definitions.size() == 1 && uses.uses.size() == 2 &&
+         std::ranges::any_of(uses.uses, [&](RegisterId r) { return plan.shape(r).uniform(); }) &&
+         plan.shape(uses.definitions[0]).affine && plan.constant(plan.function.operands_of(i)[2]) == nullptr;
+}
+
+LoadsOfLoop loads_of(const FunctionPlan& plan, const Loop& loop) {
+  LoadsOfLoop found;
+  bool by_register = false, steps = false;
+  for_instructions(plan, loop, [&](const Instruction& i) {
+    found.stores = found.stores || i.opcode->is(Effects::writes);
+    steps = steps || steps_by_launch(plan, i);
     if (!loads_by_lane(plan, i)) return;
     const Operand& address = plan.function.operands_of(i)[1];
-    shares = shares || plan.same_in_all_warps(address);
+    found.share = found.share || plan.same_in_all_warps(address);
     const auto space = ptx::space_of(i.opcode->get(isa::ModKind::space));
-    if (space != ptx::Space::shared && address.base == Operand::Base::reg) addresses.push_back(address.index);
+    by_register = by_register || (space != ptx::Space::shared && address.base == Operand::Base::reg);
   });
-  if (shares || stores) return shares;
-  each([&](const Instruction& i) {  // an address, or the index that it follows from, goes on by such a step
-    if (i.opcode->row->text->affine != isa::Affine::add) return;
-    const auto operands = plan.function.operands_of(i);
-    ptx::register_uses(plan.function, i, uses);
-    const bool is_step =
-        uses.definitions.size() == 1 && uses.uses.size() == 2 &&
-        std::ranges::any_of(uses.uses, [&](RegisterId r) { return plan.shape(r).uniform(); });
-    walks =
-        walks || (is_step && plan.shape(uses.definitions[0]).affine && plan.constant(operands[2]) == nullptr);
-  });
-  return walks && !addresses.empty();
+  found.walk = by_register && steps && !found.stores;
+  return found;
+}
+
+/// Warps that run together gain: they load what one of them has loaded already, or memory that each by itself
+/// would walk in far steps.
+bool gains(const FunctionPlan& plan, const Loop& loop) {
+  const LoadsOfLoop loads = loads_of(plan, loop);
+  return loads.share || loads.walk;
 }
 
 /// Vectors of the host that a warp holds when the loop begins a turn, beside what is equal for all warps.
@@ -227,6 +241,10 @@ unsigned vectors_held(const FunctionPlan& plan, const Loop& loop) {
 }
 
 }  // namespace
+
+bool walks_by_launch(const FunctionPlan& together, std::uint32_t loop) {
+  return is_innermost(together.order, loop) && loads_of(together, together.order.loops[loop]).walk;
+}
 
 unsigned worth_running_together(const FunctionPlan& together, unsigned vector_registers) {
   const unsigned room = vector_registers - 8;  // beside those for what is loaded and shared

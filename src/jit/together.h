@@ -19,6 +19,11 @@ unsigned worth_running_together(const FunctionPlan& together, unsigned vector_re
 /// in collectives, and what it holds in registers can be handed over.
 bool may_run_together(const FunctionPlan& alone, const FunctionPlan& together);
 
+/// Whether a loop that nothing loops within only reads memory, which lies side by side for a warp's lanes and
+/// which a warp walks in steps that only the launch knows.
+/// @param loop  index in order.loops
+bool walks_by_launch(const FunctionPlan& together, std::uint32_t loop);
+
 /// Plain loads and stores: weak, no operation on what is there.
 bool is_plain_access(const ptx::Instruction& i);
 

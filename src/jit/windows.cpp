@@ -95,8 +95,7 @@ llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigne
 /// Marks a load that reaches device memory.
 llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
   const Mod space = cursor_.opcode().get(ModKind::space);
-  if (space == Mod::global || space == Mod::none)
-    load->setMetadata(kDeviceLoad, llvm::MDNode::get(ir_.getContext(), {}));
+  if (space == Mod::global || space == Mod::none) mark_device_load(*load);
   return load;
 }
 

@@ -140,14 +140,16 @@ bool Worker::take_entry(Block& block, CtaRun& grant) {
   return false;
 }
 
-/// With how many of the run's other CTAs the code goes on by itself: nothing may have to happen where one of
-/// them begins or ends.
+/// With how many of the run's other CTAs the code goes on by itself, or begins ahead: nothing may have to
+/// happen where one of them begins or ends.
 std::uint32_t Worker::followers_of(const Block& block, const CtaRun& run) const {
   const GridWork& grid = block.task->grid();
-  if (run.count == 1 || !grid.executable->goes_on || run.index_step != 1 || run.past != CtaRun::Past::none ||
-      block.cluster != nullptr || grid.queue != nullptr || !run.task->distribution.kind.is_plain() ||
-      grid.counts_triggers || grid.triggers_at_start || grid.counts_begins || grid.clears_reserved ||
-      block.task->counts_touches || adversary_ || deterministic_ || machine_.options().recorder != nullptr)
+  const exec::Executable& code = *grid.executable;
+  if (run.count == 1 || !(code.goes_on || code.begins_ahead) || run.index_step != 1 ||
+      run.past != CtaRun::Past::none || block.cluster != nullptr || grid.queue != nullptr ||
+      !run.task->distribution.kind.is_plain() || grid.counts_triggers || grid.triggers_at_start ||
+      grid.counts_begins || grid.clears_reserved || block.task->counts_touches || adversary_ ||
+      deterministic_ || machine_.options().recorder != nullptr)
     return 0;
   return std::min(run.count - 1, grid.extent()[0] - 1 - block.position->ctaid[0]);
 }
