@@ -8,8 +8,8 @@
 namespace raddle::jit {
 namespace {
 
-/// LLVM makes less of a shift, product or quotient whose second operand it does not know; a shuffle or a call may
-/// want a constant, and what comes into a block's begin is loaded at the end of another one.
+/// LLVM makes less of a shift, product or quotient whose second operand it does not know; a shuffle or a call
+/// may want a constant, and what a phi takes would have to be loaded at the end of another block.
 bool needs_constants(const llvm::Instruction& i) {
   if (i.isShift() || i.isIntDivRem() || i.getOpcode() == llvm::Instruction::Mul) return true;
   return llvm::isa<llvm::PHINode, llvm::ShuffleVectorInst, llvm::GetElementPtrInst, llvm::CallBase>(i);
