@@ -1,6 +1,6 @@
-// Constants of vectors as loads. LLVM's instruction selection takes such a constant to pieces, a node for each
-// lane, and looks at all of them again for each operation nearby: what it finds out about their bits, these
-// operations have no use for. The host loads them from memory anyway (ADR 0124).
+// Constants of vectors as loads. LLVM's instruction selection takes such a constant to pieces, a node for
+// each lane, and looks at all of them again for each operation nearby: what it finds out about their bits,
+// these operations have no use for. The host loads them from memory anyway (ADR 0124).
 #pragma once
 
 #include <llvm/IR/Module.h>
