@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "jit/constants.h"
 #include "jit/executable.h"
 #include "jit/function_builder.h"
 #include "jit/fused.h"
@@ -328,6 +329,7 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   optimise(module, target, *machine, tier, effort);
   if (effort.is_over()) return Compilation::Object();
   if (tier == Tier::quick) split_long_blocks(module);
+  load_constants(module, tier == Tier::quick ? LoadedConstants::all : LoadedConstants::by_lane);
   const double optimised = processor_milliseconds();
   const std::size_t left = module.getInstructionCount();
   llvm::SmallVector<char, 0> object;
