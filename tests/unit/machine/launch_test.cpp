@@ -90,7 +90,7 @@ std::vector<CtaRun> single_ctas(const std::vector<CtaRun>& runs) {
 TEST(LaunchControllers, OneLayerOfCtasIsOneRun) {
   Launches launches("h200");
   auto task = grid_of(132);
-  EXPECT_EQ(launches.controllers.add(*task), 1u);
+  EXPECT_EQ(launches.controllers.add(*task).workers, 1u);
   const auto runs = launches.exchange(0);
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].first, 0u);
