@@ -275,7 +275,7 @@ TEST(LaunchControllers, OneWorkerHasAllOfAGridThatIsSoonOver) {
       return task;
     };
     auto first = launch();
-    EXPECT_EQ(launches.controllers.add(*first), 2u) << "nothing is known of it yet";
+    EXPECT_EQ(launches.controllers.add(*first).workers, 2u) << "nothing is known of it yet";
     std::vector<CtaRun> held;
     for (int i = 0; i < 100 && launches.completed.empty(); ++i) {
       for (CtaRun& run : held) run.took_ns = block_ns;
@@ -283,7 +283,7 @@ TEST(LaunchControllers, OneWorkerHasAllOfAGridThatIsSoonOver) {
     }
     ASSERT_EQ(launches.completed.size(), 1u);
     auto next = launch();
-    EXPECT_EQ(launches.controllers.add(*next), is_tiny ? 1u : 2u);
+    EXPECT_EQ(launches.controllers.add(*next).workers, is_tiny ? 1u : 2u);
     for (const unsigned worker : {0u, 1u}) {  // whoever comes first
       std::uint32_t ctas = 0;
       for (const CtaRun& run : launches.exchange(worker)) ctas += run.count;
@@ -437,7 +437,7 @@ TEST(LaunchControllers, ATaskStoppedBeforeItStartsIsOverAtOnce) {
   Launches launches("tiny");
   auto before = grid_of(8), after = grid_of(8);
   before->stop.store(1);
-  EXPECT_EQ(launches.controllers.add(*before), 0u);
+  EXPECT_EQ(launches.controllers.add(*before).workers, 0u);
   launches.controllers.add(*after);
   after->stop.store(1);
   EXPECT_TRUE(launches.controllers.stop(*after));
