@@ -41,9 +41,9 @@ bool Distributor::succeed_alone(Grid& ended, Grid& next) {
   if (next.cap_per_sm == 0) next.cap_per_sm = state.options.grid_cap_per_sm;
   const LoneGrid::Question question{state.table[ended.row].needs_number, next.ctas, next.space,
                                     state.usage.enable_changes()};
-  const bool is_like = next.kind.is_plain() && next.needs == ended.needs && next.ctas == ended.ctas &&
-                       next.cap_per_sm == ended.cap_per_sm && next.space == ended.space &&
-                       next.context == ended.context && !next.open && !next.mode && !next.cluster_memory;
+  const bool is_like = next.kind.is_plain() && next.needs == ended.needs &&
+                       next.cap_per_sm == ended.cap_per_sm && next.context == ended.context && !next.open &&
+                       !next.mode && !next.cluster_memory;
   if (!is_like || !state.is_all_alone(ended) || !state.lone.knows(question)) return false;
   next.row = ended.row;
   next.space_row = ended.space_row;

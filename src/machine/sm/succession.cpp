@@ -7,8 +7,23 @@
 
 namespace raddle::machine {
 
-/// Whether all that has finished here is one whole plain grid, for whose end another task waits, and the
-/// worker has nothing else.
+namespace {
+/// Whether a grid waits for the task's end, at most behind a few events. The task is not complete, so that
+/// nothing of what waits for it is.
+bool leads_to_grid(const Task& task) {
+  constexpr int kMost = 4;
+  const Task* next = &task;
+  for (int i = 0; i < kMost; ++i) {
+    next = next->awaited_by.load(std::memory_order_acquire);
+    if (next == nullptr || next->is_grid()) return next != nullptr;
+    if (!std::holds_alternative<MarkerWork>(next->work)) return false;
+  }
+  return false;
+}
+}  // namespace
+
+/// Whether all that has finished here is one whole plain grid, for whose end another one waits, and the worker
+/// has nothing else.
 bool Worker::may_hand_on() {
   constexpr std::uint64_t kMost = 256;  // CTAs of it
   if (finished_count_ == 0 || !unoccupied() || deterministic_ || machine_.contexts().queues()) return false;
@@ -16,8 +31,8 @@ bool Worker::may_hand_on() {
   const GridWork& grid = task.grid();
   // A part of a graph may be launched again as soon as it is complete.
   if (grid.blocks > kMost || grid.queue != nullptr || !grid.executable->goes_on || task.parent != nullptr ||
-      task.awaited_by.load(std::memory_order_relaxed) == nullptr || task.family_if_any() != nullptr ||
-      task.stop.load(std::memory_order_relaxed) != 0)
+      task.family_if_any() != nullptr || task.stop.load(std::memory_order_relaxed) != 0 ||
+      !leads_to_grid(task))
     return false;
   std::uint64_t ctas = 0;
   for (const CtaRun& run : std::span(finished_).first(finished_count_)) {

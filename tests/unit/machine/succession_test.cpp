@@ -148,7 +148,8 @@ TEST_F(Succession, LetsOthersInBetween) {
   Task* const between = submit(urgent, {.priority = -1});
   enough = true;
   between->wait();
-  EXPECT_LT(between->finished_ns, tasks_[1000]->finished_ns == 0 ? ~std::uint64_t{0} : tasks_[1000]->finished_ns);
+  tasks_.back()->wait();
+  EXPECT_LT(between->finished_ns, tasks_[1000]->finished_ns);
   space_->tasks().release(between);
 }
 
@@ -167,11 +168,11 @@ TEST_F(Succession, AFaultStopsWhatFollows) {
     open_gate();
     tasks_.back()->wait();
     EXPECT_LE(blocks, 151u * kBlocks) << "of the launch that failed, and none of a later one";
-    EXPECT_EQ(tasks_[50]->stop.load(), static_cast<std::uint32_t>(exec::FaultKind::trap));
-    for (int i = 51; i <= 200; ++i) EXPECT_NE(tasks_[static_cast<std::size_t>(i)]->stop.load(), 0u) << i;
-    for (int i = 1; i < 50; ++i) EXPECT_EQ(tasks_[static_cast<std::size_t>(i)]->stop.load(), 0u) << i;
+    for (std::size_t i = 1; i < tasks_.size(); ++i)  // the gate was the first
+      EXPECT_EQ(tasks_[i]->stop.load() != 0, i > 50) << i;
+    EXPECT_EQ(tasks_[51]->fault.kind, exec::FaultKind::trap);
     release();
-    EXPECT_EQ(run(code, {.x = kBlocks}).kind, exec::FaultKind::cancelled);
+    EXPECT_NE(run(code, {.x = kBlocks}).kind, exec::FaultKind::none);
   }
 }
 
