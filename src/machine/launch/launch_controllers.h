@@ -226,8 +226,8 @@ class LaunchControllers : private LaunchSink {
   std::vector<CtaRun> kept_;              // scratch of move_sms
   std::vector<std::uint32_t> queued_on_;  // its, too: CTAs by SM
   std::vector<unsigned> hungry_;          // workers that found CTAs, but only on SMs of which others run some
-  std::array<KernelTime, 64> times_{};  // by a hash of `code`, the latest one of each
-  std::vector<Outermost> outermost_;    // by slot
+  std::array<KernelTime, 64> times_{};    // by a hash of `code`, the latest one of each
+  std::vector<Outermost> outermost_;      // by slot
   struct Flush {
     Task* task;
     std::uint32_t slot;

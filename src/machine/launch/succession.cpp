@@ -1,5 +1,5 @@
-// Launch after launch of a stream on one worker: a little grid that is alone on the machine hands its place on
-// the SMs to the next one.
+// Launch after launch of a stream on one worker: a little grid that is alone on the machine hands its place
+// on the SMs to the next one.
 #include "machine/launch/launch_controllers.h"
 
 namespace raddle::machine {

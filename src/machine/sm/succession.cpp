@@ -22,8 +22,8 @@ bool leads_to_grid(const Task& task) {
 }
 }  // namespace
 
-/// Whether all that has finished here is one whole plain grid, for whose end another one waits, and the worker
-/// has nothing else.
+/// Whether all that has finished here is one whole plain grid, for whose end another one waits, and the
+/// worker has nothing else.
 bool Worker::may_hand_on() {
   constexpr std::uint64_t kMost = 256;  // CTAs of it
   if (finished_count_ == 0 || !unoccupied() || deterministic_ || machine_.contexts().queues()) return false;
@@ -67,7 +67,8 @@ bool Worker::go_on_with_next() {
   tasks.release(&task);
   completes_.store(false, std::memory_order_release);
   if (grants_.empty()) return false;
-  counters_.grants.store(counters_.grants.load(std::memory_order_relaxed) + grants_.all().size(), std::memory_order_relaxed);
+  counters_.grants.store(counters_.grants.load(std::memory_order_relaxed) + grants_.all().size(),
+                         std::memory_order_relaxed);
   grants_.front().task->fetch_awaiting();
   begin_measurement();
   return true;

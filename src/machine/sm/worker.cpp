@@ -299,7 +299,7 @@ void Worker::begin_measurement() {
 }
 
 /// Reports what finished; takes new grants only when none are left. @returns whether another call may bring
-/// something: more tasks were stopped than one call names, or what waited for those that are complete has come
+/// something: more tasks were stopped than one call names, or what waited for complete ones has come
 bool Worker::exchange(bool want_grants) {
   order_stores();
   measure_blocks();

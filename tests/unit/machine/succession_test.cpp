@@ -8,7 +8,14 @@
 namespace raddle::machine {
 namespace {
 
-constexpr std::uint32_t kBlocks = 8;
+constexpr std::uint32_t kBlocks = 4;
+constexpr int kLearnt = 40;  // launches until the machine knows how long the code takes
+
+#if defined(__SANITIZE_THREAD__) || (defined(__has_feature) && __has_feature(thread_sanitizer))
+constexpr bool kIsQuick = false;  // blocks take so long that few grids are little
+#else
+constexpr bool kIsQuick = true;
+#endif
 
 class Succession : public MachineTest {
  protected:
@@ -30,7 +37,7 @@ class Succession : public MachineTest {
   }
   /// Makes the machine know how long the code takes.
   void learn(exec::Executable& code, const GridSize& grid = {.x = kBlocks}) {
-    for (int i = 0; i < 100; ++i) ASSERT_EQ(run(code, grid).kind, exec::FaultKind::none);
+    for (int i = 0; i < kLearnt; ++i) ASSERT_EQ(run(code, grid).kind, exec::FaultKind::none);
   }
 
   /// A launch that lasts until the gate is open, so that what follows is all there.
@@ -94,9 +101,9 @@ TEST_F(Succession, GoesOnWithoutTheMachineInTheOrderOfTheStream) {
     for (int i = 0; i < 1000; ++i) follow(code);
     open_gate();
     tasks_.back()->wait();
-    EXPECT_EQ(ended, 1100u * kBlocks);
+    EXPECT_EQ(ended, (1000u + kLearnt) * kBlocks);
     EXPECT_EQ(early, 0u) << "blocks that began before those of the launch before had ended";
-    EXPECT_GT(handed_on(), 500u) << workers << " workers";
+    if (kIsQuick) EXPECT_GT(handed_on(), 500u) << workers << " workers";
     for (const std::uint32_t ctas : machine_->activity().ctas) EXPECT_EQ(ctas, 0u);
     release();
   }
@@ -115,13 +122,14 @@ TEST_F(Succession, PassesMarkersAndEndsWhereGridsDiffer) {
   }
   open_gate();
   tasks_.back()->wait();
-  EXPECT_GT(handed_on(), 150u);
+  if (kIsQuick) EXPECT_GT(handed_on(), 150u);
   EXPECT_EQ(blocks, 300u * kBlocks);
   release();
 
   blocks = 0;
   close_gate();
-  for (std::uint32_t i = 0; i < 300; ++i) follow(code, {.x = kBlocks + i % 2, .threads = 32 + i / 2 % 2 * 32});
+  for (std::uint32_t i = 0; i < 300; ++i)
+    follow(code, {.x = kBlocks + i % 2, .threads = 32 + i / 2 % 2 * 32});
   open_gate();
   tasks_.back()->wait();
   EXPECT_EQ(handed_on(), 0u);
@@ -158,7 +166,7 @@ TEST_F(Succession, AFaultStopsWhatFollows) {
     open({.workers = workers});
     std::atomic<std::uint64_t> blocks{0};
     auto code = little([&](exec::CtaContext& cta) {
-      if (++blocks != 150 * kBlocks + 3) return;
+      if (++blocks != (50 + kLearnt) * kBlocks + 3) return;
       exec::WarpContext warp{.cta = &cta, .initial_lanes = ~0u, .live_lanes = ~0u};
       cta.services->fault(&warp, exec::FaultKind::trap, 0, 0, 1);
     });
@@ -167,7 +175,7 @@ TEST_F(Succession, AFaultStopsWhatFollows) {
     for (int i = 0; i < 200; ++i) follow(code);
     open_gate();
     tasks_.back()->wait();
-    EXPECT_LE(blocks, 151u * kBlocks) << "of the launch that failed, and none of a later one";
+    EXPECT_LE(blocks, (51u + kLearnt) * kBlocks) << "of the launch that failed, and none of a later one";
     for (std::size_t i = 1; i < tasks_.size(); ++i)  // the gate was the first
       EXPECT_EQ(tasks_[i]->stop.load() != 0, i > 50) << i;
     EXPECT_EQ(tasks_[51]->fault.kind, exec::FaultKind::trap);
@@ -177,7 +185,7 @@ TEST_F(Succession, AFaultStopsWhatFollows) {
 }
 
 TEST_F(Succession, EndsWhenTheSpaceIsGivenUpOrGoes) {
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 10; ++round) {
     open({.workers = 2});
     std::atomic<std::uint64_t> blocks{0};
     auto code = little([&](exec::CtaContext&) { ++blocks; });
@@ -186,13 +194,13 @@ TEST_F(Succession, EndsWhenTheSpaceIsGivenUpOrGoes) {
     for (int i = 0; i < 300; ++i) follow(code);
     open_gate();
     if (round % 2 == 0) {
-      while (blocks.load() < 150 * kBlocks) std::this_thread::yield();
+      while (blocks.load() < (150 + kLearnt) * kBlocks) std::this_thread::yield();
       space_->cancel();
     }
     tasks_.back()->wait();
     for (Task* task : tasks_) space_->tasks().release(task);
     tasks_.clear();
-    if (round % 2 != 0) EXPECT_EQ(blocks, 400u * kBlocks);
+    if (round % 2 != 0) EXPECT_EQ(blocks, (300u + kLearnt) * kBlocks);
     close();
   }
 }
