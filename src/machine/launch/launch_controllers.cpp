@@ -1,6 +1,7 @@
 // Which worker starts what the distributor launched. SMs are spread over the workers in runs, so that CTAs
 // that follow one another mostly run on one core, and a cluster stays together; an SM of which nothing has
-// started may move to a worker that has nothing to do.
+// started may move to a worker that has nothing to do. Long, as an exchange does all of
+// this under one lock.
 #include "machine/launch/launch_controllers.h"
 
 #include <algorithm>
