@@ -96,9 +96,12 @@ bool Machine::start(Task& task) {
 }
 
 bool Machine::launch(Task& task) {
-  const unsigned wanted = launches_.add(task);
-  if (wanted == 0) return false;
-  doorbell_.ring(wanted);
+  Worker* const self = current_worker();
+  if (self != nullptr && self->take_over(task)) return true;
+  const auto [workers, is_lone] = launches_.add(task);
+  if (workers == 0) return false;
+  // Whoever looks for work next anyway takes it: the bell would only bring another worker, to the same lines.
+  if (!is_lone || self == nullptr || !self->unoccupied()) doorbell_.ring(workers);
   return true;
 }
 

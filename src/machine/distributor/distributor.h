@@ -100,6 +100,9 @@ class Distributor {
   /// @returns whether the machine is in that state: then the CTAs from the old grid.next on are launched on
   ///          the same SMs in that order
   bool succeed(Grid& grid, const SmRun& exited);
+  /// All CTAs of a grid that is alone on the machine exit, and the next one is one like it: that has them on
+  /// the same SMs, as it would get them there on the empty machine. @returns false: it has yet to be added
+  bool succeed_alone(Grid& ended, Grid& next);
   /// One CTA of a cluster has exited: its warps, registers and shared memory are free at once (W-4). The GPC
   /// manager hears of it, too (W-20).
   /// @param number  of the CTA in its outermost cluster, in launch order

@@ -45,6 +45,7 @@ struct Distributor::State {
   void leave_sm(const Grid& grid, std::uint32_t sm, std::uint32_t count);  ///< CTAs of it
   /// What a lone grid holds is in the live model from now on. Before anything that looks at SMs, or may.
   void enter_lone();
+  bool is_all_alone(const Grid& grid) const;
   /// Suspended CTAs are over: their task was stopped.
   void forget_suspended(Grid& grid, std::uint32_t sm, std::uint32_t count, CtaStanding standing);
   void exit(Grid& grid, const SmRun& run, CtaStanding standing);  ///< CTAs of it

@@ -29,6 +29,36 @@ bool Distributor::State::launch_alone(Grid& grid, LaunchSink& sink) {
   return true;
 }
 
+/// Whether nothing is in the distributor but a lone grid, of which nothing has been said to have ended.
+bool Distributor::State::is_all_alone(const Grid& grid) const {
+  return lone.is(grid) && lone.exits().empty() && grid.outstanding == grid.ctas && order.size() == 0 &&
+         slots.waiting() == 0 && slots.running().size() == 1 && grid.turn == Grid::Turn::runs &&
+         !grid.has_extra_slot && !grid.withdrawn && !recorder;
+}
+
+bool Distributor::succeed_alone(Grid& ended, Grid& next) {
+  State& state = *state_;
+  if (next.cap_per_sm == 0) next.cap_per_sm = state.options.grid_cap_per_sm;
+  const LoneGrid::Question question{state.table[ended.row].needs_number, next.ctas, next.space,
+                                    state.usage.enable_changes()};
+  const bool is_like = next.kind.is_plain() && next.needs == ended.needs &&
+                       next.cap_per_sm == ended.cap_per_sm && next.context == ended.context && !next.open &&
+                       !next.mode && !next.cluster_memory;
+  if (!is_like || !state.is_all_alone(ended) || !state.lone.knows(question)) return false;
+  next.row = ended.row;
+  next.space_row = ended.space_row;
+  next.spaces = ended.spaces;
+  next.sequence = state.grids++;
+  next.at_head = false;
+  next.next = next.ctas;
+  next.came(next.ctas);
+  ++state.sequence;
+  state.slots.hand_on(ended, next);
+  ended.outstanding = 0;
+  state.lone.come(next);
+  return true;
+}
+
 void Distributor::State::enter_lone() {
   if (!lone.any()) return;
   const std::vector<SmRun> exits = lone.exits();

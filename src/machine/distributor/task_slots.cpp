@@ -122,6 +122,13 @@ void TaskSlots::remove(Grid& grid) {
   running_.erase(std::ranges::find(running_, &grid));
 }
 
+void TaskSlots::hand_on(Grid& grid, Grid& next) {
+  *std::ranges::find(running_, &grid) = &next;
+  rank(next);
+  next.turn = std::exchange(grid.turn, Turn::rests);
+  next.turn_began = 0;
+}
+
 void TaskSlots::set_aside(Grid& grid) {
   remove(grid);
   grid.turn = Turn::aside;

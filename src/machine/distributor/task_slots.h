@@ -52,6 +52,8 @@ class TaskSlots {
   void rest(Grid& grid);
   /// It is finished, or will not run.
   void remove(Grid& grid);
+  /// It is finished, and the next one, which has not been here, has its slot.
+  void hand_on(Grid& grid, Grid& next);
   /// A running grid that can never launch anything gives its slot to others, until take_back().
   void set_aside(Grid& grid);
   void take_back();

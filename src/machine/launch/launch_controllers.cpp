@@ -1,6 +1,7 @@
 // Which worker starts what the distributor launched. SMs are spread over the workers in runs, so that CTAs
 // that follow one another mostly run on one core, and a cluster stays together; an SM of which nothing has
-// started may move to a worker that has nothing to do.
+// started may move to a worker that has nothing to do. Long, as an exchange does all of
+// this under one lock.
 #include "machine/launch/launch_controllers.h"
 
 #include <algorithm>
@@ -57,21 +58,14 @@ GridKind kind_of(const GridWork& work) {
   return kind;
 }
 
-unsigned LaunchControllers::add(Task& task) {
-  const std::lock_guard lock(mutex_);
-  if (task.stop.load(std::memory_order_acquire) != 0) return 0;
+/// The task's grid as the distributor is to see it.
+void LaunchControllers::describe(Task& task) {
   const GridWork& work = task.grid();
   Task::Distribution& grid = task.distribution;
   grid.id = ++grids_;
   grid.needs = needs_of(work, shape_.sm);
   grid.kind = kind_of(work);
   grid.ctas = work.blocks;
-  if (work.queue != nullptr) {
-    const TaskQueue::State queue = work.queue->look(0);
-    grid.ctas = queue.appended;
-    grid.open = !queue.is_closed;
-    if (grid.ctas == 0 && !grid.open) return 0;
-  }
   grid.at_head = work.at_head;
   grid.priority = task.priority;
   grid.cap_per_sm = work.cap_per_sm;
@@ -81,6 +75,19 @@ unsigned LaunchControllers::add(Task& task) {
   grid.work_kind = work.work_kind;
   grid.context = work.space == nullptr ? 0 : work.space->context().number();
   grid.task = &task;
+}
+
+LaunchControllers::Added LaunchControllers::add(Task& task) {
+  const std::lock_guard lock(mutex_);
+  if (task.stop.load(std::memory_order_acquire) != 0) return {};
+  const GridWork& work = task.grid();
+  TaskQueue::State queue{.appended = work.blocks, .is_closed = true};
+  if (work.queue != nullptr) queue = work.queue->look(0);
+  if (queue.appended == 0 && queue.is_closed) return {};
+  describe(task);
+  Task::Distribution& grid = task.distribution;
+  grid.ctas = queue.appended;
+  grid.open = !queue.is_closed;
   if (recorder_ != nullptr)
     recorder_->added(grid, work.extent(), work.name == nullptr ? "" : *work.name, now_ns());
   distributor_.add(grid);
@@ -92,7 +99,8 @@ unsigned LaunchControllers::add(Task& task) {
   else if (resident_ == 0)
     sm_owners_.deal(is_plain ? grid.ctas : ~std::uint64_t{0});
   change();
-  return is_tiny ? 1 : static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()));
+  if (is_tiny) return {1, resident_ == 0 && unlaunched_ == grid.ctas};
+  return {static_cast<unsigned>(std::clamp<std::uint64_t>(grid.ctas, 1, owners_.size()))};
 }
 
 LaunchControllers::Followed LaunchControllers::follow(Task& task) {
@@ -229,16 +237,24 @@ bool CtaRun::append(const CtaRun& more) {
 }
 
 /// What a block of the task's kernel took lately: the longest, as one launch may differ from the next.
-std::uint32_t& LaunchControllers::time_of(const Task& task) {
+LaunchControllers::KernelTime& LaunchControllers::time_of(const Task& task) {
   const exec::Executable* const code = task.grid().executable;
   KernelTime& time = times_[reinterpret_cast<std::uintptr_t>(code) / 64 % times_.size()];
-  if (time.code != code) time = {code, 0};
-  return time.block_ns;
+  if (time.code != code) time = {code};
+  return time;
 }
 
 void LaunchControllers::learn_time(const CtaRun& run) {
-  std::uint32_t& known = time_of(*run.task);
+  KernelTime& time = time_of(*run.task);
+  std::uint32_t& known = time.block_ns;
   known = std::max(run.took_ns, known - known / 8);
+  std::uint32_t& usual = time.usual_ns;
+  if (usual == 0) usual = run.took_ns;
+  // Whatever disturbs a worker makes its blocks seem longer, so it goes down sooner than up.
+  if (run.took_ns > usual)
+    usual = std::min(run.took_ns, usual + usual / 16 + 1);
+  else
+    usual -= (usual - run.took_ns + 3) / 4;
 }
 
 /// How many CTAs a worker takes at a time: fewer as less is left to start, for what is taken cannot move to
@@ -246,7 +262,7 @@ void LaunchControllers::learn_time(const CtaRun& run) {
 std::uint64_t LaunchControllers::share_of(const Owner& owner, const Task& task) {
   const std::uint64_t share = owner.queued + unlaunched_ / owners_.size();
   const auto quarter = [&](std::uint64_t most) { return std::clamp<std::uint64_t>(share / 4, 1, most); };
-  const std::uint32_t block_ns = time_of(task);
+  const std::uint32_t block_ns = time_of(task).block_ns;
   if (block_ns == 0) return quarter(kCtasPerCall);
   const auto in = [&](std::uint64_t ns) {
     return std::clamp<std::uint64_t>(ns / block_ns, 1, kShortCtasPerCall);

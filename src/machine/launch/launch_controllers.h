@@ -65,9 +65,19 @@ class LaunchControllers : private LaunchSink {
   LaunchControllers(const MachineShape& shape, unsigned workers, std::unique_ptr<Policy> policy,
                     DistributorOptions options = {});
 
+  /// What adding a grid has come to.
+  struct Added {
+    unsigned workers = 0;  ///< that could work on it; 0: it was stopped before and does not run
+    bool is_lone = false;  ///< it is one worker's, and nothing else is to be run
+  };
   /// A grid is ready to run.
-  /// @returns how many workers could work on it; 0: it was stopped before and does not run
-  unsigned add(Task& task);
+  Added add(Task& task);
+  /// All CTAs of a plain grid have ended on one worker, which calls this; the task has been completed. If
+  /// the grid was little and alone, and the one of `next`, which is ready, is like it, that takes its place:
+  /// the worker has its CTAs, as many in each run as it had of the other.
+  /// @param next  null: none is ready
+  /// @returns false: that has yet to be added
+  bool succeed(std::span<const CtaRun> ended, Task* next);
   /// What following a task's queue has come to.
   struct Followed {
     unsigned workers = 0;  ///< that could work on what is new
@@ -159,6 +169,9 @@ class LaunchControllers : private LaunchSink {
   void launch(const LaunchMask& mask) override;
   void preempt(Grid& grid) override;
   bool idles(const Grid& grid) const override;
+  void describe(Task& task);
+  bool is_all_there_is(std::span<const CtaRun> runs) const;
+  bool may_succeed(std::span<const CtaRun> ended, const Task& next);
   Cluster* cluster_of(const LaunchMask& mask, std::uint64_t index, std::uint32_t sm);
   void broadcast(Cluster& cluster, const CtaRun& run);
   void push(Owner& owner, const CtaRun& run);
@@ -167,7 +180,12 @@ class LaunchControllers : private LaunchSink {
   bool ends_within(std::uint64_t ns, const Task& task, std::uint64_t ctas);
   std::uint64_t share_of(const Owner& owner, const Task& task);
   void took(Owner& owner, std::uint32_t ctas);
-  std::uint32_t& time_of(const Task& task);
+  struct KernelTime {
+    const exec::Executable* code = nullptr;  // may be gone: it is a name
+    std::uint32_t block_ns = 0;              // of a block, the longest lately; 0: unknown
+    std::uint32_t usual_ns = 0;              // likewise, as long as every other one takes
+  };
+  KernelTime& time_of(const Task& task);
   void learn_time(const CtaRun& run);
   bool is_little(const Owner& owner);
   void steal(unsigned worker);
@@ -208,12 +226,8 @@ class LaunchControllers : private LaunchSink {
   std::vector<CtaRun> kept_;              // scratch of move_sms
   std::vector<std::uint32_t> queued_on_;  // its, too: CTAs by SM
   std::vector<unsigned> hungry_;          // workers that found CTAs, but only on SMs of which others run some
-  struct KernelTime {
-    const exec::Executable* code = nullptr;  // may be gone: it is a name
-    std::uint32_t block_ns = 0;              // of a block; 0: unknown
-  };
-  std::array<KernelTime, 64> times_{};  // by a hash of `code`, the latest one of each
-  std::vector<Outermost> outermost_;    // by slot
+  std::array<KernelTime, 64> times_{};    // by a hash of `code`, the latest one of each
+  std::vector<Outermost> outermost_;      // by slot
   struct Flush {
     Task* task;
     std::uint32_t slot;

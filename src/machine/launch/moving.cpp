@@ -42,7 +42,7 @@ void LaunchControllers::move_sms(unsigned from, unsigned to, std::uint64_t wante
 /// Whether so many CTAs of a task end on one worker within a time. Not known of kernels with loops, whose
 /// next launch may take any.
 bool LaunchControllers::ends_within(std::uint64_t ns, const Task& task, std::uint64_t ctas) {
-  const std::uint64_t block_ns = task.grid().executable->goes_on ? time_of(task) : 0;
+  const std::uint64_t block_ns = task.grid().executable->goes_on ? time_of(task).usual_ns : 0;
   return block_ns != 0 && ctas < ns / block_ns;
 }
 

@@ -16,6 +16,16 @@ std::uint64_t inverse(std::uint64_t extent) { return (std::uint64_t{1} << kInver
 }  // namespace
 
 void Rasteriser::reset(const GridKind& kind, const std::uint32_t* grid_ctas, std::uint64_t launched) {
+  if (kind.depth != 0 || depth_ != 0 || !std::equal(grid_ctas, grid_ctas + 3, steps_[0].extent))
+    divide(kind, grid_ctas);
+  RADDLE_ASSERT(ctas_ != 0 && launched <= ctas_, "more launched than the grid has");
+  decompositions_ = overflows_ = 0;
+  rewind();
+  skip(launched);
+}
+
+/// Mostly a plain grid comes after one of the same extent: all this is known then.
+void Rasteriser::divide(const GridKind& kind, const std::uint32_t* grid_ctas) {
   depth_ = kind.depth;
   std::uint32_t clusters[3] = {grid_ctas[0], grid_ctas[1], grid_ctas[2]};  // of the outermost level
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -34,10 +44,6 @@ void Rasteriser::reset(const GridKind& kind, const std::uint32_t* grid_ctas, std
     step.ctas = kind.ctas_per_cluster(i);
   }
   ctas_ = steps_[0].plane * steps_[0].extent[2] * steps_[0].ctas;
-  RADDLE_ASSERT(ctas_ != 0 && launched <= ctas_, "more launched than the grid has");
-  decompositions_ = overflows_ = 0;
-  rewind();
-  skip(launched);
 }
 
 void Rasteriser::rewind() {

@@ -76,6 +76,7 @@ class Rasteriser {
   void overflow(std::uint64_t ctas);
   void settle();
   void publish();
+  void divide(const GridKind& kind, const std::uint32_t* grid_ctas);
   void rewind();
 
   unsigned depth_ = 0;

@@ -24,6 +24,12 @@ class Grants {
     return std::span<CtaRun>(runs_).first(LaunchControllers::kGrants);
   }
   void fill(std::size_t count) { count_ = count; }
+  /// The same runs, of another task. It must be empty.
+  void repeat(std::span<const CtaRun> runs, Task& task) {
+    head_ = 0, count_ = runs.size();
+    std::ranges::copy(runs, runs_.begin());
+    for (CtaRun& run : all()) run.task = &task, run.took_ns = 0;
+  }
 
   /// Puts a run behind those as urgent. It must not be full.
   CtaRun& insert(const CtaRun& run) {

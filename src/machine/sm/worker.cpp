@@ -24,14 +24,6 @@ void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
   counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }
 
-/// Whoever took the last CTAs of a task is likely to end it, and then handles what waited for it: that may
-/// have been prepared long ago, and by another core.
-void fetch_awaiting(const Task& task) {
-  const auto* const next = reinterpret_cast<const char*>(task.awaited_by.load(std::memory_order_relaxed));
-  if (next == nullptr) return;
-  constexpr std::size_t kLine = 64;
-  for (std::size_t i = 0; i < sizeof(Task); i += kLine) __builtin_prefetch(next + i, 1);
-}
 }  // namespace
 
 Worker* current_worker() { return this_worker; }
@@ -306,11 +298,16 @@ void Worker::begin_measurement() {
   granted_ns_ = now_ns();
 }
 
-// Reports what finished; takes new grants only when none are left. @returns whether another call may bring
-// something: more tasks were stopped than one call names, or what waited for those that are complete has come
+/// Reports what finished; takes new grants only when none are left. @returns whether another call may bring
+/// something: more tasks were stopped than one call names, or what waited for complete ones has come
 bool Worker::exchange(bool want_grants) {
   order_stores();
   measure_blocks();
+  if (want_grants && may_hand_on() && go_on_with_next()) return false;
+  return report(want_grants);
+}
+
+bool Worker::report(bool want_grants) {
   std::array<Task*, 32> completed;
   std::size_t completed_count = 0;
   const std::size_t granted = machine_.launches().exchange(id_, {finished_.data(), finished_count_},
@@ -321,7 +318,7 @@ bool Worker::exchange(bool want_grants) {
   if (granted != 0) {
     grants_.fill(granted);
     bump(counters_.grants, granted);
-    if (!machine_.launches().has_more()) fetch_awaiting(*grants_.front().task);
+    if (!machine_.launches().has_more()) grants_.front().task->fetch_awaiting();
   }
   begin_measurement();
   if (completed_count != 0) {

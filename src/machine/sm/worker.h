@@ -70,6 +70,10 @@ class Worker {
   bool end_slice();
   /// Whether it is completing tasks. Any thread.
   bool completes() const { return completes_.load(std::memory_order_acquire); }
+  /// A grid is ready. If the worker is completing the one before, which has ended here, and they are alike,
+  /// the grid takes that one's place, and the worker goes on with it. On this worker's thread.
+  /// @returns false: it has yet to be added
+  bool take_over(Task& task);
   /// Whether it looks for work next instead of going on with some. On this worker's thread.
   bool unoccupied() const { return started_.empty() && grants_.empty(); }
 
@@ -220,6 +224,11 @@ class Worker {
   void measure_blocks();
   void begin_measurement();
   bool exchange(bool want_grants);
+  bool report(bool want_grants);
+
+  // succession.cpp: launch after launch of a stream
+  bool may_hand_on();
+  bool go_on_with_next();
   void handle_fault(Block& block);
   void look_at_stop(Block& block, const exec::WarpContext* warp);
   void locate_stop(Block& block, const exec::WarpContext* warp);
@@ -322,8 +331,9 @@ class Worker {
   std::vector<Block*> started_;  // the most urgent first, of these the oldest
   std::vector<Share> shares_;    // of these; a block knows its by number
   Grants grants_;
-  std::array<CtaRun, 16> finished_{};
+  std::array<CtaRun, LaunchControllers::kGrants> finished_{};
   std::size_t finished_count_ = 0;
+  bool hands_on_ = false;  // what is in finished_ is the whole grid of a task that is being completed
   // Of grants that are measured: when they came, else 0; the kernel of the latest, and grants since.
   std::uint64_t granted_ns_ = 0;
   const exec::Executable* measured_ = nullptr;  // may be gone

@@ -67,6 +67,23 @@ void Task::wait() {
   }
 }
 
+/// Whoever took the last CTAs of a task is likely to end it, and then handles what waited for it: that may
+/// have been prepared long ago, and by another core. Then, too, what waits for that: one after the other is
+/// too late.
+void Task::fetch_awaiting() const {
+  const Task* const next = awaited_by.load(std::memory_order_acquire);
+  if (next == nullptr) return;
+  next->fetch();
+  if (const Task* const then = next->awaited_by.load(std::memory_order_acquire)) then->fetch();
+  if (next->is_grid()) __builtin_prefetch(next->parameters_.host);
+}
+
+void Task::fetch() const {
+  constexpr std::size_t kLine = 64;
+  const auto* const bytes = reinterpret_cast<const char*>(this);
+  for (std::size_t i = 0; i < sizeof(Task); i += kLine) __builtin_prefetch(bytes + i, 1);
+}
+
 Task::~Task() { delete family_.load(std::memory_order_relaxed); }
 
 Children& Task::family() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "exec/fault.h"
@@ -16,6 +17,32 @@
 namespace raddle::machine {
 
 struct Children;
+class Task;
+
+/// Tasks that wait for one. Mostly it is one, so that whoever lets it begin meets no other memory.
+class Successors {
+ public:
+  void reserve(std::size_t count) { more_.reserve(count); }
+  void push_back(Task* task) {
+    if (first_ == nullptr)
+      first_ = task;
+    else
+      more_.push_back(task);
+  }
+  /// In the order in which they came. @param take  (Task&)
+  template <class Take>
+  void take_all(Take take) {
+    if (first_ == nullptr) return;
+    take(*std::exchange(first_, nullptr));
+    for (Task* const task : more_) take(*task);
+    more_.clear();
+  }
+  void clear() { first_ = nullptr, more_.clear(); }
+
+ private:
+  Task* first_ = nullptr;
+  std::vector<Task*> more_;
+};
 
 // Aligned, so that filling in one task takes no cache lines from another that runs.
 class alignas(128) Task {
@@ -81,14 +108,15 @@ class alignas(128) Task {
     std::uint64_t heard = 0;  ///< CTAs in the masks that were broadcast: the next one's launch index
   } distribution;
 
-  /// A task that waits for this one, if any does: whoever is about to end this one fetches its memory. It may
-  /// be another task by now.
+  /// A task that waits for this one, if any does. While this one is not complete, neither is that.
   std::atomic<const Task*> awaited_by{nullptr};
+  /// Called by whoever is about to end this one, which is not complete.
+  void fetch_awaiting() const;
 
   // Owned by the task scheduler, under its lock.
   struct Graph {
     std::uint32_t waiting_for = 0;
-    std::vector<Task*> successors;
+    Successors successors;
     std::vector<Task*> dependents;  ///< may begin when it has `triggered`; are complete after it
     std::vector<Task*> followers;   ///< wait until it has `begun`
     Task* next = nullptr;           ///< list of ready or pooled tasks
@@ -116,6 +144,7 @@ class alignas(128) Task {
   ~Task();
 
  private:
+  void fetch() const;
   std::byte* provide_buffer(std::uint64_t bytes);
   LaunchPages& pages_;
   std::atomic<Children*> family_{nullptr};

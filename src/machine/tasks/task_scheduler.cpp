@@ -67,7 +67,7 @@ void TaskScheduler::submit(std::span<const Submission> batch) {
       for (Task* dependency : after) {
         if (dependency == nullptr || dependency->graph.complete) continue;
         dependency->graph.successors.push_back(task);
-        dependency->awaited_by.store(task, std::memory_order_relaxed);
+        dependency->awaited_by.store(task, std::memory_order_release);
         ++task->graph.waiting_for;
       }
       for (Task* dependency : after_trigger) {
@@ -160,12 +160,10 @@ void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& hel
     for (Task* dependent : task.graph.dependents)
       dependent->prerequisites.fetch_sub(1, std::memory_order_release);
     task.graph.dependents.clear();
-    for (Task* successor : task.graph.successors) {
-      if (is_marker(*successor)) successor->finished_ns = std::max(successor->finished_ns, task.finished_ns);
-      if (--successor->graph.waiting_for != 0) continue;
-      ready.append(*successor);
-    }
-    task.graph.successors.clear();
+    task.graph.successors.take_all([&](Task& successor) {
+      if (is_marker(successor)) successor.finished_ns = std::max(successor.finished_ns, task.finished_ns);
+      if (--successor.graph.waiting_for == 0) ready.append(successor);
+    });
   }
   if (const auto* graph = std::get_if<GraphWork>(&task.work); graph != nullptr && graph->is_claimed)
     graph->graph->release();

@@ -90,7 +90,7 @@ std::vector<CtaRun> single_ctas(const std::vector<CtaRun>& runs) {
 TEST(LaunchControllers, OneLayerOfCtasIsOneRun) {
   Launches launches("h200");
   auto task = grid_of(132);
-  EXPECT_EQ(launches.controllers.add(*task), 1u);
+  EXPECT_EQ(launches.controllers.add(*task).workers, 1u);
   const auto runs = launches.exchange(0);
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].first, 0u);
@@ -275,7 +275,7 @@ TEST(LaunchControllers, OneWorkerHasAllOfAGridThatIsSoonOver) {
       return task;
     };
     auto first = launch();
-    EXPECT_EQ(launches.controllers.add(*first), 2u) << "nothing is known of it yet";
+    EXPECT_EQ(launches.controllers.add(*first).workers, 2u) << "nothing is known of it yet";
     std::vector<CtaRun> held;
     for (int i = 0; i < 100 && launches.completed.empty(); ++i) {
       for (CtaRun& run : held) run.took_ns = block_ns;
@@ -283,7 +283,7 @@ TEST(LaunchControllers, OneWorkerHasAllOfAGridThatIsSoonOver) {
     }
     ASSERT_EQ(launches.completed.size(), 1u);
     auto next = launch();
-    EXPECT_EQ(launches.controllers.add(*next), is_tiny ? 1u : 2u);
+    EXPECT_EQ(launches.controllers.add(*next).workers, is_tiny ? 1u : 2u);
     for (const unsigned worker : {0u, 1u}) {  // whoever comes first
       std::uint32_t ctas = 0;
       for (const CtaRun& run : launches.exchange(worker)) ctas += run.count;
@@ -291,6 +291,76 @@ TEST(LaunchControllers, OneWorkerHasAllOfAGridThatIsSoonOver) {
       if (!is_tiny) EXPECT_LE(ctas, kBlocks / 2);
     }
   }
+}
+
+/// Launches of little grids on two workers, the first of which has run all of them.
+struct LittleGrids : Launches {
+  LittleGrids() : Launches("h200", 2) {
+    code.goes_on = true;
+    for (int i = 0; i < 8; ++i) run_one(20);
+  }
+  std::unique_ptr<Task> grid(std::uint32_t blocks = 100) {
+    auto task = grid_of(blocks, 64);
+    task->grid().executable = &code;
+    return task;
+  }
+  void run_one(std::uint32_t block_ns) {
+    auto task = grid();
+    controllers.add(*task);
+    std::vector<CtaRun> held;
+    do {
+      for (CtaRun& run : held) run.took_ns = block_ns;
+      held = exchange(0, held);
+    } while (!held.empty());
+    EXPECT_EQ(completed[task.get()], 1);
+    completed.clear();
+  }
+  NoCode code;
+};
+
+TEST(LaunchControllers, OneThatWasDisturbedDoesNotMakeTheNextGridALargeOne) {
+  LittleGrids launches;
+  launches.run_one(1'000'000);
+  auto next = launches.grid();
+  EXPECT_EQ(launches.controllers.add(*next).workers, 1u);
+}
+
+TEST(LaunchControllers, ALittleGridIsLoneWhereNothingElseIsToBeRun) {
+  LittleGrids launches;
+  auto first = launches.grid(), second = launches.grid(), third = launches.grid();
+  EXPECT_TRUE(launches.controllers.add(*first).is_lone);
+  EXPECT_FALSE(launches.controllers.add(*second).is_lone) << "the first one waits";
+  std::vector<CtaRun> held = launches.exchange(0);
+  EXPECT_FALSE(launches.controllers.add(*third).is_lone);
+  while (!held.empty()) held = launches.exchange(0, held);
+  auto large = launches.grid(1000);
+  EXPECT_FALSE(launches.controllers.add(*large).is_lone) << "two workers could run it";
+}
+
+TEST(LaunchControllers, ALittleGridHandsItsPlaceOnWhereItIsAlone) {
+  LittleGrids launches;
+  auto first = launches.grid(), second = launches.grid(), third = launches.grid(), other = launches.grid(50);
+  LaunchControllers& controllers = launches.controllers;
+  controllers.add(*first);
+  std::vector<CtaRun> held = launches.exchange(0);
+  ASSERT_TRUE(controllers.succeed(held, second.get()));
+  EXPECT_TRUE(first->distribution.finished());
+  EXPECT_FALSE(controllers.has_news());
+  for (CtaRun& run : held) run.task = second.get();
+  EXPECT_FALSE(controllers.succeed(held, other.get())) << "it has other blocks, and is to be added";
+  EXPECT_TRUE(second->distribution.finished()) << "reported all the same";
+  EXPECT_EQ(other->distribution.task, nullptr);
+  controllers.add(*third);
+  held = launches.exchange(0);
+  ASSERT_FALSE(held.empty());
+  controllers.add(*other);
+  EXPECT_FALSE(controllers.succeed(held, launches.grid().get())) << "somebody else has come";
+  held = launches.exchange(0);
+  ASSERT_FALSE(held.empty());
+  EXPECT_EQ(held[0].task, other.get());
+  EXPECT_FALSE(controllers.succeed(held, nullptr));
+  for (const std::uint32_t ctas : controllers.activity().ctas) EXPECT_EQ(ctas, 0u);
+  EXPECT_TRUE(launches.completed.empty()) << "who hands on completes";
 }
 
 // A large grid comes while a small one is one worker's, which holds CTAs of every SM whenever the other
@@ -437,7 +507,7 @@ TEST(LaunchControllers, ATaskStoppedBeforeItStartsIsOverAtOnce) {
   Launches launches("tiny");
   auto before = grid_of(8), after = grid_of(8);
   before->stop.store(1);
-  EXPECT_EQ(launches.controllers.add(*before), 0u);
+  EXPECT_EQ(launches.controllers.add(*before).workers, 0u);
   launches.controllers.add(*after);
   after->stop.store(1);
   EXPECT_TRUE(launches.controllers.stop(*after));

@@ -54,6 +54,26 @@ struct Side {
     distributor.complete(*one.grid, run);
   }
 
+  /// All that is resident ends, if it is one whole grid, and another one comes. @returns whether it was
+  /// handed the other's place
+  bool follow(const Grid& grid) {
+    if (sink.ctas.empty()) return false;
+    Grid& ended = *sink.ctas[0].grid;
+    const bool is_whole = ended.outstanding == ended.ctas && sink.ctas.size() == ended.ctas;
+    if (!is_whole) return false;
+    grids.push_back(std::make_unique<Grid>(grid));
+    Grid& next = *grids.back();
+    next.id = grids.size();
+    if (distributor.succeed_alone(ended, next)) {
+      for (testing::Cta& cta : sink.ctas) cta.grid = &next;
+      return true;
+    }
+    while (!sink.ctas.empty()) complete_run(0, ~std::size_t{0});
+    distributor.add(next);
+    distributor.distribute(sink);
+    return false;
+  }
+
   std::uint64_t asked = 0;
   testing::KeepingSink sink;
   std::vector<std::unique_ptr<Grid>> grids;
@@ -86,6 +106,11 @@ TEST(LoneGrids, NobodyCanTell) {
           side->complete_run(how % side->sink.ctas.size(), 1 + what / 8 % 9);
         else if (what % 64 == 7)
           side->distributor.enable(how % 4, how / 4 % 4 != 0);
+        else if (side->follow({.needs = how % 3 == 0 ? kTwoToAnSm : testing::kQuarter,
+                               .ctas = 1u + how % 7 * 2,
+                               .priority = how / 8 % 2,
+                               .space = how / 16 % 3 == 0 ? 2u : 1u}))
+          EXPECT_EQ(side, &lone);
         if (what / 64 % 4 != 0) side->distributor.distribute(side->sink);
       }
       RC_ASSERT(resident(lone) == resident(plain));
@@ -108,6 +133,33 @@ TEST(LoneGrids, TheNextOneLikeItAsksNobody) {
   side.add({.needs = testing::kQuarter, .ctas = 7, .space = 1});
   side.distributor.distribute(side.sink);
   EXPECT_EQ(side.asked, 2u) << "another number of CTAs";
+}
+
+TEST(LoneGrids, TheNextOneLikeItTakesItsPlace) {
+  const MachineShape shape = testing::grid_of_gpcs(2, 2);
+  Side side(shape, true);
+  const Grid six{.needs = testing::kQuarter, .ctas = 6, .space = 1};
+  Grid* last = &side.add(six);
+  side.distributor.distribute(side.sink);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(side.follow(six));
+    EXPECT_TRUE(last->finished());
+    last = side.grids.back().get();
+    EXPECT_FALSE(last->finished());
+    EXPECT_TRUE(last->none_left());
+  }
+  EXPECT_EQ(side.distributor.activity().ctas, (std::vector<std::uint32_t>{1, 1, 1, 1, 1, 1, 0, 0}));
+  EXPECT_FALSE(side.follow(six)) << "somebody has looked";
+  EXPECT_TRUE(side.follow(six)) << "its place is known again";
+  Grid other = six;
+  other.ctas = 7;
+  EXPECT_FALSE(side.follow(other));
+  while (!side.sink.ctas.empty()) side.complete_run(0, 8);
+  side.add(six);
+  side.distributor.distribute(side.sink);
+  side.add(six);
+  EXPECT_FALSE(side.follow(six)) << "another one waits";
+  EXPECT_EQ(side.sink.ctas.size(), 12u);
 }
 
 TEST(LoneGrids, WhoLooksSeesWhatIsLeftOfIt) {
