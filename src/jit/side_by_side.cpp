@@ -3,6 +3,7 @@
 // forgotten: it has only read.
 #include <bit>
 #include <cstring>
+#include <memory>
 
 #include "jit/cta_regions.h"
 
@@ -26,7 +27,8 @@ struct JitExecutable::CtasAhead {
   std::uint32_t states[kMostCtas][exec::kMaxWarps];
 
   static CtasAhead& of_thread(std::size_t n) {
-    static thread_local CtasAhead sets[kMostSets];
+    // Not among the thread's own variables: a library that is loaded late has little room for those.
+    static thread_local const auto sets = std::make_unique<CtasAhead[]>(kMostSets);
     return sets[n];
   }
 };
