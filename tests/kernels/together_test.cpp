@@ -160,4 +160,36 @@ TEST_P(Together, FaultsNameTheThread) {
   EXPECT_NE(message.find("read, 0 bytes past the end of the allocation"), std::string::npos) << message;
 }
 
+// CTAs that follow one another read side by side: of each launch what is there, and each its own.
+TEST_P(Together, ManyBlocksOfALaunchReadTheirOwn) {
+  for (const raddle::Dim3 blocks : {raddle::Dim3{40}, raddle::Dim3{11, 3}}) {
+    const unsigned threads = 256, row = blocks.x * threads;
+    for (unsigned seed : {1u, 2u, 3u}) {
+      const unsigned n = 5 * row + 71 * seed;
+      const auto in = numbers(n, seed);
+      auto from = buffer(in), out = buffer(std::vector<std::uint32_t>(row)),
+           sums = buffer(std::vector<std::uint32_t>(blocks.x));
+      run(kernel("together.ptx", "strided_sum"), {.grid = blocks, .block = {threads}}, from, out, sums, n);
+      std::vector<std::uint32_t> want(row);
+      for (unsigned i = 0; i < n; ++i) want[i % row] += in[i];
+      ASSERT_EQ(contents(out), want) << blocks.y << ' ' << seed;
+    }
+  }
+}
+
+// The last block's first thread is the first to touch what is not there, while others take their turns.
+TEST_P(Together, FaultsNameTheBlockThatReads) {
+  constexpr std::size_t kWords = 1 << 15, kThreads = 256, kBlocks = 10;
+  auto in = buffer(numbers(kWords, 3)), out = buffer(std::vector<std::uint32_t>(kBlocks * kThreads)),
+       sums = buffer(std::vector<std::uint32_t>(kBlocks));
+  const auto last = in.address() + (kWords - (kBlocks - 1) * kThreads) * sizeof(std::uint32_t);
+  const auto failed = try_run(kernel("together.ptx", "strided_sum"),
+                              {.grid = {unsigned{kBlocks}}, .block = {unsigned{kThreads}}}, last, out, sums,
+                              static_cast<unsigned>(kBlocks * kThreads));
+  ASSERT_FALSE(failed.ok());
+  const std::string& message = failed.error().message;
+  EXPECT_NE(message.find("block (9,0,0)"), std::string::npos) << message;
+  EXPECT_NE(message.find(parts() == 8 ? "warp 0" : "thread (0,0,0)"), std::string::npos) << message;
+}
+
 }  // namespace
