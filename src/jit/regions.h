@@ -55,8 +55,8 @@ class Regions {
     std::uint32_t offset;
   };
   struct Moves {
-    std::vector<Move> always, wrapped,
-        flags;  // of checked registers: the vectors, and whether to use them not
+    std::vector<Move> always;
+    std::vector<Move> wrapped, flags;  // of checked registers: their vectors, and whether these do not count
   };
   /// What warps that pause on their way to a block leave in their frames.
   struct Pause {

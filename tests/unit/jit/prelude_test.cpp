@@ -200,9 +200,9 @@ TEST_F(Preludes, AreLeftToTheirTimeByQuickCode) {
 // Lanes of a warp that lie side by side but for where an index wraps: their vectors wait in the frame, too.
 TEST_F(Preludes, KeepWhatWraps) {
   constexpr std::uint32_t kFirst = 0x7ffffef0;  // thread 0x110's is negative
-  constexpr std::int64_t kStep = 1ll << 33;
+  constexpr std::int64_t kStep = 4096;
   auto code =
-      compile(text("add.s64 %y, %y, 8589934592;\n shr.u64 %z, %y, 32;\n cvt.u32.u64 %x, %z;\n "
+      compile(text("add.s64 %y, %y, 4096;\n shr.u64 %z, %y, 32;\n cvt.u32.u64 %x, %z;\n "
                    "add.u32 %sum, %sum, %x;",
                    "add.u32 %x, %i, 0x7ffffef0;\n mul.wide.s32 %y, %x, 4;"));
   ASSERT_TRUE(code && code->begins_ahead);
