@@ -197,24 +197,26 @@ TEST_F(Preludes, AreLeftToTheirTimeByQuickCode) {
   EXPECT_TRUE(launch.is_of_now(1));
 }
 
-// Lanes of a warp that lie side by side but for where an index wraps: their vectors wait in the frame, too.
+// Lanes of a warp that lie side by side but for where an index wraps: their vectors wait in the frame, too. In
+// each CTA another lane is the first, so that none finds those of another CTA in the host's registers.
 TEST_F(Preludes, KeepWhatWraps) {
-  constexpr std::uint32_t kFirst = 0x7ffffef0;  // thread 0x110's is negative
   constexpr std::int64_t kStep = 4096;
   auto code =
       compile(text("add.s64 %y, %y, 4096;\n shr.u64 %z, %y, 32;\n cvt.u32.u64 %x, %z;\n "
                    "add.u32 %sum, %sum, %x;",
-                   "add.u32 %x, %i, 0x7ffffef0;\n mul.wide.s32 %y, %x, 4;"));
+                   "shl.b32 %x, %b, 3;\n sub.u32 %x, %t, %x;\n add.u32 %x, %x, 0x7ffffff0;\n "
+                   "mul.wide.s32 %y, %x, 4;"));
   ASSERT_TRUE(code && code->begins_ahead);
   constexpr std::uint32_t kTurns = 6;
   Launch launch(kTurns * kAll, 1);
-  for (const std::uint32_t x : {0u, 1u, 2u}) launch.run(*code, x, 15);
-  for (std::uint32_t i = 0; i < 3 * kThreads; ++i) {
-    std::int64_t y = std::int64_t{static_cast<std::int32_t>(i + kFirst)} * 4;
+  for (std::uint32_t x = 0; x < kCtas; ++x) launch.run(*code, x, kCtas - 1 - x);
+  for (std::uint32_t i = 0; i < kAll; ++i) {
+    const std::uint32_t index = i % kThreads - 8 * (i / kThreads) + 0x7ffffff0;
+    std::int64_t y = std::int64_t{static_cast<std::int32_t>(index)} * 4;
     for (std::uint32_t n = 0; n < kTurns; ++n)
       launch.out[i] -= static_cast<std::uint32_t>((y += kStep) >> 32);
   }
-  for (const std::uint32_t x : {0u, 1u, 2u}) EXPECT_TRUE(launch.is_of_now(x));
+  for (std::uint32_t x = 0; x < kCtas; ++x) EXPECT_TRUE(launch.is_of_now(x));
 }
 
 TEST_F(Preludes, AreNoneWhereOthersCouldTell) {
