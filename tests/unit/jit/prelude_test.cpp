@@ -197,8 +197,8 @@ TEST_F(Preludes, AreLeftToTheirTimeByQuickCode) {
   EXPECT_TRUE(launch.is_of_now(1));
 }
 
-// Lanes of a warp that lie side by side but for where an index wraps: their vectors wait in the frame, too. In
-// each CTA another lane is the first, so that none finds those of another CTA in the host's registers.
+// Lanes of a warp that lie side by side but for where an index wraps: their vectors wait in the frame, too.
+// In each CTA another lane is the first, so that none finds those of another CTA in the host's registers.
 TEST_F(Preludes, KeepWhatWraps) {
   constexpr std::int64_t kStep = 4096;
   auto code =
