@@ -154,6 +154,9 @@ TEST(LoneGrids, TheNextOneLikeItTakesItsPlace) {
   Grid other = six;
   other.ctas = 7;
   EXPECT_FALSE(side.follow(other));
+  Grid larger = other;
+  larger.needs = kTwoToAnSm;
+  EXPECT_FALSE(side.follow(larger)) << "of other needs, by which SMs have other room";
   while (!side.sink.ctas.empty()) side.complete_run(0, 8);
   side.add(six);
   side.distributor.distribute(side.sink);
