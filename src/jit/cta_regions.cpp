@@ -39,7 +39,7 @@ bool JitExecutable::may_run_together(const Regions& regions, unsigned w) const {
 /// Takes warps, one after the other, until none of the region is left to take.
 void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
   if (together != 0) return run_region_together(cta, regions);
-  auto* enter = entry<std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t)>();
+  auto* enter = entry<RegionEntry>();
   const std::size_t frame = frame_size();
   while (regions.next < cta.warp_count) {
     const unsigned w = regions.next++;
@@ -93,8 +93,7 @@ std::uint32_t JitExecutable::enter(exec::CtaContext& cta, Regions& regions, unsi
                                    std::uint32_t state) {
   regions.warps[w + count - 1].handed_over = 0;
   cta.running_warp = w + 1;
-  return entry<std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t)>()(
-      &regions.warps[w], regions.frames + w * frame_size(), state);
+  return entry<RegionEntry>()(&regions.warps[w], regions.frames + w * frame_size(), state);
 }
 
 /// The CTA's warps stand at barriers of the cluster. Those that do not, at one of the CTA, wait for the

@@ -7,6 +7,9 @@
 
 namespace raddle::jit {
 
+/// The code of a kernel: from the first of the warps that run, their frames and state, to their next state.
+using RegionEntry = std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t);
+
 /// State of a warp that has not begun.
 inline constexpr std::uint32_t kNotBegun = ~0u;
 

@@ -74,16 +74,14 @@ std::vector<bool> of_extent_of_grid(const FunctionPlan& plan) {
 /// Something in a loop goes on by as much as the grid is wide.
 bool steps_by_grid(const FunctionPlan& plan, const Loop& loop, const std::vector<bool>& of_grid) {
   ptx::RegisterUses uses;
-  for (BlockId b : loop.blocks)
-    for (std::uint32_t n = plan.function.blocks[b].begin; n < plan.function.blocks[b].end; ++n) {
-      const Instruction& i = plan.function.instructions[n];
-      if (i.opcode->row->text->affine != isa::Affine::add) continue;
-      ptx::register_uses(plan.function, i, uses);
-      if (std::ranges::any_of(uses.uses,
-                              [&](ptx::RegisterId r) { return of_grid[r] && plan.shape(r).uniform(); }))
-        return true;
-    }
-  return false;
+  bool steps = false;
+  for_instructions(plan, loop, [&](const Instruction& i) {
+    if (i.opcode->row->text->affine != isa::Affine::add) return;
+    ptx::register_uses(plan.function, i, uses);
+    steps = steps || std::ranges::any_of(
+                         uses.uses, [&](ptx::RegisterId r) { return of_grid[r] && plan.shape(r).uniform(); });
+  });
+  return steps;
 }
 
 }  // namespace

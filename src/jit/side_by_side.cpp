@@ -106,7 +106,7 @@ void JitExecutable::run_side_by_side(exec::CtaContext& cta, Regions& regions, Ct
 /// @returns whether another turn follows
 bool JitExecutable::take_turn(exec::CtaContext& cta, exec::WarpContext* warps, std::uint32_t* states,
                               std::byte* frames) {
-  auto* run = entry<std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t)>();
+  auto* run = entry<RegionEntry>();
   bool again = false;
   for (unsigned w = 0; w < cta.warp_count; w += together) {
     std::uint32_t state = states[w] == kNotBegun ? 0 : states[w];

@@ -187,13 +187,6 @@ struct LoadsOfLoop {
   bool walk = false;    ///< memory that lies side by side, in steps that only the launch knows
 };
 
-template <class Body>
-void for_instructions(const FunctionPlan& plan, const Loop& loop, const Body& body) {
-  for (BlockId b : loop.blocks)
-    for (std::uint32_t n = plan.function.blocks[b].begin; n < plan.function.blocks[b].end; ++n)
-      body(plan.function.instructions[n]);
-}
-
 /// An address, or the index that it follows from, goes on by what is no constant.
 bool steps_by_launch(const FunctionPlan& plan, const Instruction& i) {
   if (i.opcode->row->text->affine != isa::Affine::add) return false;

@@ -1,7 +1,6 @@
 // Which worker starts what the distributor launched. SMs are spread over the workers in runs, so that CTAs
 // that follow one another mostly run on one core, and a cluster stays together; an SM of which nothing has
-// started may move to a worker that has nothing to do. Long, as an exchange does all of
-// this under one lock.
+// started may move to a worker that has nothing to do. Long, as an exchange does all of this under one lock.
 #include "machine/launch/launch_controllers.h"
 
 #include <algorithm>
@@ -236,7 +235,7 @@ bool CtaRun::append(const CtaRun& more) {
   return true;
 }
 
-/// What a block of the task's kernel took lately: the longest, as one launch may differ from the next.
+/// What blocks of the task's kernel took lately.
 LaunchControllers::KernelTime& LaunchControllers::time_of(const Task& task) {
   const exec::Executable* const code = task.grid().executable;
   KernelTime& time = times_[reinterpret_cast<std::uintptr_t>(code) / 64 % times_.size()];
