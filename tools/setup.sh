@@ -5,7 +5,7 @@
 raddle_packages=(
   # to build
   clang-19 lld-19 llvm-19-dev libclang-rt-19-dev cmake ninja-build
-  libboost-context-dev libfmt-dev libcli11-dev nlohmann-json3-dev libelf-dev libncurses-dev liblz4-dev libzstd-dev liblua5.4-dev pkgconf
+  libboost-context-dev libfmt-dev libasmjit-dev libcli11-dev nlohmann-json3-dev libelf-dev libncurses-dev liblz4-dev libzstd-dev liblua5.4-dev pkgconf
   # to test
   git python3 python3-dev python3-venv clang-format-19 libgtest-dev libgmock-dev librapidcheck-dev
 )

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "jit/baseline/generator.h"
 #include "jit/constants.h"
 #include "jit/executable.h"
 #include "jit/function_builder.h"
@@ -328,7 +329,18 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   const std::size_t written = module.getInstructionCount();
   optimise(module, target, *machine, tier, effort);
   if (effort.is_over()) return Compilation::Object();
-  if (tier == Tier::quick) split_long_blocks(module);
+  if (tier == Tier::quick) {
+    std::string unknown;
+    const double optimised = processor_milliseconds();
+    const std::size_t left = module.getInstructionCount();
+    auto object = baseline::generate(module, target, *machine, unknown);
+    if (dump_wanted("times"))
+      fmt::print(stderr, "{}, quick: {} instructions of LLVM, then {}; passes {:.2f} ms, baseline code {:.2f} ms{}{}\n",
+                 module.getSourceFileName(), written, left, optimised - start, processor_milliseconds() - optimised,
+                 object ? "" : "; left to LLVM: ", unknown);
+    if (object) return Compilation::Object(std::move(object));
+    split_long_blocks(module);
+  }
   load_constants(module, tier == Tier::quick ? LoadedConstants::all : LoadedConstants::by_lane);
   const double optimised = processor_milliseconds();
   const std::size_t left = module.getInstructionCount();

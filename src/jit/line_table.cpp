@@ -6,6 +6,7 @@
 #include <llvm/Object/ObjectFile.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
 
 namespace raddle::jit {
@@ -41,6 +42,11 @@ void LineTable::read() {
   }
   if (!offset) return;
   start_ = address_ - *offset;
+  for (const auto& section : (*object)->sections())
+    if (auto name = section.getName(); name && *name == kLineSection)
+      return read_own(llvm::cantFail(section.getContents()));
+    else if (!name)
+      llvm::consumeError(name.takeError());
   auto ignore = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
   auto context = llvm::DWARFContext::create(**object, llvm::DWARFContext::ProcessDebugRelocations::Process,
                                             nullptr, "", ignore, ignore);
@@ -60,6 +66,15 @@ void LineTable::read() {
   std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) {
     return std::pair(a.offset, a.place.line) < std::pair(b.offset, b.place.line);
   });
+}
+
+void LineTable::read_own(llvm::StringRef section) {
+  constexpr std::size_t kRow = 12;
+  for (std::size_t at = 0; at + kRow <= section.size(); at += kRow) {
+    std::uint32_t row[3];
+    std::memcpy(row, section.data() + at, kRow);
+    rows_.push_back({row[0], {row[1], LaneRun::of(row[2])}});
+  }
 }
 
 std::optional<CodePlace> LineTable::place_of(std::uint64_t address) {

@@ -14,6 +14,10 @@
 
 namespace raddle::jit {
 
+/// The section of an object's lines that our own generator writes (baseline/object.h): three words for each row, the offset from which
+/// on it counts, the line and the column.
+inline constexpr const char* kLineSection = ".raddle_lines";
+
 /// Elements of one vector instruction that are lanes in order, `first` the lowest. A run of one is a scalar
 /// instruction, and `first` counts from the lane that the code marked before it.
 struct LaneRun {
@@ -56,6 +60,7 @@ class LineTable {
 
  private:
   void read();
+  void read_own(llvm::StringRef section);
 
   struct Row {
     std::uint64_t offset;  // from the section's start

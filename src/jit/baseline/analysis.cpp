@@ -1,0 +1,338 @@
+#include "jit/baseline/analysis.h"
+
+#include <fmt/format.h>
+#include <llvm/Analysis/ConstantFolding.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+
+namespace raddle::jit::baseline {
+namespace {
+
+std::string text_of(const llvm::Value& value) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  value.getType()->print(stream);
+  if (const auto* i = llvm::dyn_cast<llvm::Instruction>(&value)) stream << " of " << i->getOpcodeName();
+  return text;
+}
+
+/// One operand of it is the address that it reads or writes.
+const llvm::Value* address_in(const llvm::Instruction& i) {
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) return load->getPointerOperand();
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i)) return store->getPointerOperand();
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+  if (call && call->getIntrinsicID() == llvm::Intrinsic::masked_load) return call->getArgOperand(0);
+  if (call && call->getIntrinsicID() == llvm::Intrinsic::masked_store) return call->getArgOperand(1);
+  return nullptr;
+}
+
+/// Only as the address, so that a distance folds into it.
+bool is_address_only(const llvm::User& user, const llvm::Value& pointer) {
+  const auto* i = llvm::dyn_cast<llvm::Instruction>(&user);
+  if (!i || address_in(*i) != &pointer) return false;
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(i);
+  return !store || store->getValueOperand() != &pointer;
+}
+
+const llvm::GEPOperator* constant_gep(const llvm::Value* value) {
+  const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(value);
+  return gep && !gep->getType()->isVectorTy() && gep->hasAllConstantIndices() ? gep : nullptr;
+}
+
+bool is_splat(const llvm::User* user) {
+  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(user);
+  return shuffle && llvm::isa<llvm::UndefValue>(shuffle->getOperand(1)) &&
+         std::all_of(shuffle->getShuffleMask().begin(), shuffle->getShuffleMask().end(),
+                     [](int from) { return from <= 0; });
+}
+
+}  // namespace
+
+Place place_of(const llvm::Value* pointer, const llvm::DataLayout& layout) {
+  std::int64_t distance = 0;
+  while (const auto* gep = constant_gep(pointer)) {
+    llvm::APInt offset(64, 0);
+    gep->accumulateConstantOffset(layout, offset);
+    distance += offset.getSExtValue();
+    pointer = gep->getPointerOperand();
+  }
+  return {pointer, distance};
+}
+
+Analysis::Analysis(const llvm::Function& function, Code& code) : function_(function), code_(code) {
+  number_blocks();
+  for (const llvm::BasicBlock& block : function)
+    for (const llvm::Instruction& i : block) defer(i);
+  count_uses();
+}
+
+void Analysis::number_blocks() {
+  std::uint32_t number = 0;
+  for (const llvm::BasicBlock& block : function_) blocks_[&block] = number++;
+}
+
+/// Comparisons that a branch or a choice behind them reads, splats' first steps, and places near others.
+void Analysis::defer(const llvm::Instruction& i) {
+  auto all_users = [&](auto condition) {
+    return !i.use_empty() && std::all_of(i.user_begin(), i.user_end(), condition);
+  };
+  auto in_block = [&](const llvm::User* user) {
+    const auto* at = llvm::dyn_cast<llvm::Instruction>(user);
+    return at && at->getParent() == i.getParent() && !llvm::isa<llvm::PHINode>(at);
+  };
+  bool waits = false;
+  if (llvm::isa<llvm::ICmpInst>(i) && !i.getType()->isVectorTy()) {
+    waits = i.hasOneUse() && in_block(*i.user_begin()) &&
+            (llvm::isa<llvm::BranchInst>(*i.user_begin()) ||
+             (llvm::isa<llvm::SelectInst>(*i.user_begin()) && i.user_begin()->getOperand(0) == &i &&
+              i.user_begin()->getOperand(1) != &i && i.user_begin()->getType()->isIntegerTy()));
+  } else if (const auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(&i)) {
+    const auto* at = llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2));
+    waits = at && at->isZero() && llvm::isa<llvm::UndefValue>(insert->getOperand(0)) &&
+            all_users([&](const llvm::User* user) { return in_block(user) && is_splat(user); });
+  } else if (constant_gep(&i)) {
+    const Place place = place_of(&i, code_.module.getDataLayout());
+    const bool is_near = place.distance == static_cast<std::int32_t>(place.distance);
+    waits = is_near && (llvm::isa<llvm::AllocaInst>(place.base) || all_users([&](const llvm::User* user) {
+                          return in_block(user) && is_address_only(*user, i);
+                        }));
+  }
+  if (waits) deferred_.insert(&i);
+}
+
+bool Analysis::is_alias(const llvm::Instruction& i) {
+  switch (i.getOpcode()) {
+    case llvm::Instruction::BitCast: {
+      const auto from = shape_of(i.getOperand(0)->getType()), to = shape_of(i.getType());
+      return from && to && from->kind == to->kind;
+    }
+    case llvm::Instruction::IntToPtr:
+    case llvm::Instruction::PtrToInt: {
+      const auto from = shape_of(i.getOperand(0)->getType()), to = shape_of(i.getType());
+      return from && to && from->element_bits == to->element_bits && !llvm::isa<llvm::Constant>(i.getOperand(0));
+    }
+    case llvm::Instruction::Freeze:
+      return true;
+    case llvm::Instruction::ExtractValue:
+      return llvm::cast<llvm::ExtractValueInst>(i).getNumIndices() == 1;
+    case llvm::Instruction::ShuffleVector: {
+      const auto from = shape_of(i.getOperand(0)->getType()), to = shape_of(i.getType());
+      if (!from || !to || from->kind != Class::vector) return false;
+      const auto mask = llvm::cast<llvm::ShuffleVectorInst>(i).getShuffleMask();
+      const int in_piece = static_cast<int>(512 / to->element_bits);
+      for (std::size_t lane = 0; lane < mask.size(); ++lane) {
+        const int inside = static_cast<int>(lane) % in_piece, first = static_cast<int>(lane) - inside;
+        if (mask[lane] < 0) continue;
+        // An operand that is no whole number of pieces ends in one that is not full.
+        const int of_operand = mask[lane] % static_cast<int>(from->lanes);
+        if (of_operand % in_piece != inside) return false;
+        for (std::size_t other = static_cast<std::size_t>(first); other < lane; ++other)
+          if (mask[other] >= 0 && mask[lane] - mask[other] != static_cast<int>(lane - other)) return false;
+      }
+      return true;
+    }
+    default:
+      break;
+  }
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+  if (call && call->getIntrinsicID() == llvm::Intrinsic::arithmetic_fence) return true;
+  if (!call || call->getIntrinsicID() != llvm::Intrinsic::vector_extract) return false;
+  const auto shape = shape_of(i.getType());
+  const auto first = llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue();
+  return shape && shape->kind == Class::vector && first % (512 / shape->element_bits) == 0;
+}
+
+const Analysis::Run& Analysis::run_of(const llvm::Value* value) {
+  const auto found = runs_.find(value);
+  if (found != runs_.end()) return found->second;
+  std::vector<PieceId> made = make_pieces(value);  // may ask for others
+  const Run run{static_cast<std::uint32_t>(ids_.size()), static_cast<std::uint32_t>(made.size())};
+  ids_.insert(ids_.end(), made.begin(), made.end());
+  return runs_[value] = run;
+}
+
+PieceId Analysis::piece(const llvm::Value* value, unsigned n) {
+  const Run& run = run_of(value);
+  if (n < run.count) return ids_[run.first + n];
+  if (unknown_.empty()) unknown_ = text_of(*value);
+  return constant_piece(Class::general, "", false);
+}
+
+unsigned Analysis::pieces_of(const llvm::Value* value) { return run_of(value).count; }
+
+std::vector<PieceId> Analysis::make_pieces(const llvm::Value* value) {
+  if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value)) return constant_pieces(constant);
+  const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
+  if (i && is_alias(*i)) return pieces_of_alias(*i);
+  const std::uint32_t block = i ? number_of(i->getParent()) : 0;
+  const auto* structure = llvm::dyn_cast<llvm::StructType>(value->getType());
+  if (!structure) return new_pieces(value->getType(), block);
+  std::vector<PieceId> all;
+  for (const llvm::Type* field : structure->elements()) {
+    const auto pieces = new_pieces(field, block);
+    if (pieces.size() != 1) return {};
+    all.push_back(pieces.front());
+  }
+  return all;
+}
+
+std::vector<PieceId> Analysis::pieces_of_alias(const llvm::Instruction& i) {
+  if (const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i)) return pieces_of_shuffle(*shuffle);
+  const auto* operand = i.getOperand(0);
+  if (const auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(&i))
+    return {piece(operand, extract->getIndices().front())};
+  unsigned first = 0, count = pieces_of(operand);
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&i); call && call->arg_size() == 2) {
+    const auto shape = *shape_of(i.getType());
+    first = llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue() * shape.element_bits / 512;
+    count = shape.count;
+  }
+  std::vector<PieceId> all;
+  for (unsigned n = 0; n < count; ++n) {
+    const PieceId id = piece(operand, first + n);
+    // What is undefined may be another value each time, what is frozen not.
+    const bool settles = llvm::isa<llvm::FreezeInst>(i) && pieces[id].origin == Origin::undefined;
+    all.push_back(settles ? constant_piece(pieces[id].kind, llvm::StringRef("\0\0\0\0\0\0\0\0", 8), true) : id);
+  }
+  return all;
+}
+
+std::vector<PieceId> Analysis::pieces_of_shuffle(const llvm::ShuffleVectorInst& shuffle) {
+  const auto from = *shape_of(shuffle.getOperand(0)->getType()), to = *shape_of(shuffle.getType());
+  const auto mask = shuffle.getShuffleMask();
+  std::vector<PieceId> all;
+  for (unsigned n = 0; n < to.count; ++n) {
+    const auto* begin = mask.begin() + to.lanes_before(n);
+    const auto* known = std::find_if(begin, begin + to.lanes_of(n), [](int lane) { return lane >= 0; });
+    if (known == begin + to.lanes_of(n)) {
+      all.push_back(constant_piece(Class::vector, "", false));
+      continue;
+    }
+    const auto lane = static_cast<unsigned>(*known);
+    const auto* operand = shuffle.getOperand(lane / from.lanes);
+    all.push_back(piece(operand, lane % from.lanes * from.element_bits / 512));
+  }
+  return all;
+}
+
+std::vector<PieceId> Analysis::new_pieces(const llvm::Type* type, std::uint32_t block) {
+  const auto shape = shape_of(type);
+  std::vector<PieceId> all;
+  for (unsigned n = 0; shape && n < shape->count; ++n) {
+    all.push_back(static_cast<PieceId>(pieces.size()));
+    pieces.push_back({.kind = shape->kind,
+                      .bytes = static_cast<std::uint8_t>(shape->bytes_of(n)),
+                      .block = block});
+  }
+  return all;
+}
+
+PieceId Analysis::constant_piece(Class kind, llvm::StringRef bytes, bool is_defined) {
+  auto [found, is_new] =
+      constants_.try_emplace({kind, is_defined ? bytes.str() : ""}, static_cast<PieceId>(pieces.size()));
+  if (!is_new) return found->second;
+  Piece piece{.kind = kind, .bytes = static_cast<std::uint8_t>(bytes.size()), .is_global = true};
+  auto repeats = [&](std::size_t period) {
+    if (bytes.size() < period) return false;
+    for (std::size_t at = period; at < bytes.size(); ++at)
+      if (bytes[at] != bytes[at - period]) return false;
+    return true;
+  };
+  if (!is_defined) {
+    piece.origin = Origin::undefined;
+  } else if (llvm::all_of(bytes, [](char byte) { return byte == 0; })) {
+    piece.origin = Origin::zero;
+  } else if (kind != Class::vector) {
+    piece.origin = Origin::bits;
+    std::copy_n(bytes.data(), std::min<std::size_t>(bytes.size(), 8), reinterpret_cast<char*>(&piece.constant));
+  } else if (llvm::all_of(bytes, [](char byte) { return byte == '\xff'; })) {
+    piece.origin = Origin::ones;
+  } else if (bytes.size() >= 16 && repeats(8)) {
+    piece.origin = Origin::repeated;
+    piece.constant = code_.constant(bytes.take_front(8));
+  } else {
+    piece.origin = Origin::pool;
+    piece.constant = code_.constant(bytes);
+  }
+  pieces.push_back(piece);
+  return found->second;
+}
+
+std::vector<PieceId> Analysis::constant_pieces(const llvm::Constant* constant) {
+  const auto shape = shape_of(constant->getType());
+  if (!shape) return {};
+  std::vector<PieceId> all;
+  if (shape->kind == Class::mask) {
+    std::uint64_t bits = 0;
+    bool is_defined = false;
+    for (unsigned lane = 0; lane < shape->lanes; ++lane) {
+      const auto* element = constant->getAggregateElement(lane);
+      if (!element || llvm::isa<llvm::UndefValue>(element)) continue;
+      if (!llvm::isa<llvm::ConstantInt>(element)) return {};
+      is_defined = true;
+      if (llvm::cast<llvm::ConstantInt>(element)->isOne()) bits |= std::uint64_t{1} << lane;
+    }
+    return {constant_piece(Class::mask, {reinterpret_cast<const char*>(&bits), 8}, is_defined)};
+  }
+  std::string bytes;
+  bool is_defined = false;
+  if (!code_.bytes_of(constant, bytes, is_defined)) {
+    const auto* folded = llvm::ConstantFoldConstant(constant, code_.module.getDataLayout());
+    bytes.clear();
+    if (folded == constant || !code_.bytes_of(folded, bytes, is_defined)) return {};
+  }
+  for (unsigned n = 0; n < shape->count; ++n)
+    all.push_back(constant_piece(shape->kind, llvm::StringRef(bytes).substr(64 * n, 64), is_defined));
+  return all;
+}
+
+void Analysis::source(const llvm::Value* value, llvm::function_ref<void(PieceId)> use) {
+  if (llvm::isa<llvm::Constant, llvm::AllocaInst, llvm::BasicBlock, llvm::MetadataAsValue, llvm::InlineAsm>(value))
+    return;
+  const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
+  if (i && is_deferred(*i)) {
+    if (constant_gep(i))
+      source(place_of(i, code_.module.getDataLayout()).base, use);
+    else
+      for_each_source(*i, use);
+    return;
+  }
+  const unsigned count = pieces_of(value);
+  if (count == 0 && unknown_.empty()) unknown_ = text_of(*value);
+  for (unsigned n = 0; n < count; ++n) use(piece(value, n));
+}
+
+void Analysis::for_each_source(const llvm::Instruction& i, llvm::function_ref<void(PieceId)> use) {
+  if (llvm::isa<llvm::PHINode>(i)) return;
+  for (const llvm::Use& operand : i.operands()) source(operand, use);
+  if (!i.isTerminator()) return;
+  for (const llvm::BasicBlock* successor : llvm::successors(i.getParent()))
+    for (const llvm::PHINode& phi : successor->phis()) source(phi.getIncomingValueForBlock(i.getParent()), use);
+}
+
+void Analysis::count_uses() {
+  for (const llvm::BasicBlock& block : function_) {
+    const std::uint32_t here = number_of(&block);
+    for (const llvm::Instruction& i : block) {
+      if (!i.getType()->isVoidTy() && !llvm::isa<llvm::AllocaInst>(i) && !is_deferred(i) && pieces_of(&i) == 0 &&
+          unknown_.empty() && !i.use_empty())
+        unknown_ = text_of(i);
+      if (llvm::isa<llvm::PHINode>(i))
+        for (unsigned n = 0; n < pieces_of(&i); ++n) {
+          Piece& phi = pieces[piece(&i, n)];
+          phi.is_global = phi.is_stored = true;
+        }
+      if (is_alias(i) || is_deferred(i)) continue;
+      for_each_source(i, [&](PieceId id) {
+        ++pieces[id].uses;
+        if (pieces[id].block != here) pieces[id].is_global = true;
+      });
+    }
+  }
+}
+
+}  // namespace raddle::jit::baseline

@@ -1,0 +1,72 @@
+// Before a function is written: which pieces its values have, which values are parts of others (and need no code), which are
+// written where they are used, and how often each piece is read.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "jit/baseline/code.h"
+#include "jit/baseline/pieces.h"
+
+namespace raddle::jit::baseline {
+
+/// An address as a base and a distance: GEPs by constants are folded into what reads or writes there.
+struct Place {
+  const llvm::Value* base;
+  std::int64_t distance;
+};
+Place place_of(const llvm::Value* pointer, const llvm::DataLayout& layout);
+
+class Analysis {
+ public:
+  Analysis(const llvm::Function& function, Code& code);
+
+  /// Not empty: the first of what the generator does not know.
+  const std::string& unknown() const { return unknown_; }
+
+  std::vector<Piece> pieces;
+  /// Piece `n` of a value: of an instruction, an argument or a constant.
+  PieceId piece(const llvm::Value* value, unsigned n);
+  unsigned pieces_of(const llvm::Value* value);
+  std::uint32_t number_of(const llvm::BasicBlock* block) const { return blocks_.lookup(block); }
+
+  /// Its result is parts of other values, and no code is written for it.
+  static bool is_alias(const llvm::Instruction& i);
+  /// It is written where it is used.
+  bool is_deferred(const llvm::Instruction& i) const { return deferred_.contains(&i); }
+  /// Calls `use` for each piece that the instruction's code reads; for a terminator also what it gives to phis.
+  void for_each_source(const llvm::Instruction& i, llvm::function_ref<void(PieceId)> use);
+
+ private:
+  void number_blocks();
+  void defer(const llvm::Instruction& i);
+  void count_uses();
+  void source(const llvm::Value* value, llvm::function_ref<void(PieceId)> use);
+  std::vector<PieceId> make_pieces(const llvm::Value* value);
+  std::vector<PieceId> pieces_of_alias(const llvm::Instruction& i);
+  std::vector<PieceId> pieces_of_shuffle(const llvm::ShuffleVectorInst& shuffle);
+  std::vector<PieceId> new_pieces(const llvm::Type* type, std::uint32_t block);
+  std::vector<PieceId> constant_pieces(const llvm::Constant* constant);
+  PieceId constant_piece(Class kind, llvm::StringRef bytes, bool is_defined);
+
+  const llvm::Function& function_;
+  Code& code_;
+  std::string unknown_;
+  llvm::DenseMap<const llvm::BasicBlock*, std::uint32_t> blocks_;
+  struct Run {
+    std::uint32_t first = 0, count = 0;
+  };
+  const Run& run_of(const llvm::Value* value);
+  llvm::DenseMap<const llvm::Value*, Run> runs_;
+  std::vector<PieceId> ids_;
+  llvm::DenseSet<const llvm::Instruction*> deferred_;
+  std::map<std::pair<Class, std::string>, PieceId> constants_;
+};
+
+}  // namespace raddle::jit::baseline

@@ -1,0 +1,316 @@
+// From one type to another.
+#include <llvm/IR/Constants.h>
+
+#include "jit/baseline/selector.h"
+
+namespace raddle::jit::baseline {
+
+using asmjit::InstId;
+
+namespace {
+
+InstId widening(unsigned from, unsigned to, bool is_signed) {
+  if (from == 8 && to == 16) return is_signed ? Inst::kIdVpmovsxbw : Inst::kIdVpmovzxbw;
+  if (from == 8 && to == 32) return is_signed ? Inst::kIdVpmovsxbd : Inst::kIdVpmovzxbd;
+  if (from == 8 && to == 64) return is_signed ? Inst::kIdVpmovsxbq : Inst::kIdVpmovzxbq;
+  if (from == 16 && to == 32) return is_signed ? Inst::kIdVpmovsxwd : Inst::kIdVpmovzxwd;
+  if (from == 16 && to == 64) return is_signed ? Inst::kIdVpmovsxwq : Inst::kIdVpmovzxwq;
+  return is_signed ? Inst::kIdVpmovsxdq : Inst::kIdVpmovzxdq;
+}
+
+InstId narrowing(unsigned from, unsigned to) {
+  if (from == 64) return to == 32 ? Inst::kIdVpmovqd : to == 16 ? Inst::kIdVpmovqw : Inst::kIdVpmovqb;
+  if (from == 32) return to == 16 ? Inst::kIdVpmovdw : Inst::kIdVpmovdb;
+  return Inst::kIdVpmovwb;
+}
+
+/// Of vectors: between integers and floats, or floats of two sizes. 0: the host has none.
+InstId conversion(const llvm::CastInst& i) {
+  const llvm::Type *from = i.getSrcTy()->getScalarType(), *to = i.getDestTy()->getScalarType();
+  const unsigned from_bits = from->getPrimitiveSizeInBits(), to_bits = to->getPrimitiveSizeInBits();
+  if (from_bits < 32 && !from->isHalfTy()) return 0;
+  const bool wide_from = from_bits == 64, wide_to = to_bits == 64;
+  switch (i.getOpcode()) {
+    case llvm::Instruction::FPExt:
+      if (from->isHalfTy()) return to->isFloatTy() ? Inst::kIdVcvtph2ps : 0;
+      return Inst::kIdVcvtps2pd;
+    case llvm::Instruction::FPTrunc:
+      return to->isFloatTy() ? Inst::kIdVcvtpd2ps : 0;
+    case llvm::Instruction::SIToFP:
+      if (to_bits < 32) return 0;
+      return wide_from ? (wide_to ? Inst::kIdVcvtqq2pd : Inst::kIdVcvtqq2ps)
+                       : (wide_to ? Inst::kIdVcvtdq2pd : Inst::kIdVcvtdq2ps);
+    case llvm::Instruction::UIToFP:
+      if (to_bits < 32) return 0;
+      return wide_from ? (wide_to ? Inst::kIdVcvtuqq2pd : Inst::kIdVcvtuqq2ps)
+                       : (wide_to ? Inst::kIdVcvtudq2pd : Inst::kIdVcvtudq2ps);
+    case llvm::Instruction::FPToSI:
+      if (to_bits < 32 || from->isHalfTy()) return 0;
+      return wide_from ? (wide_to ? Inst::kIdVcvttpd2qq : Inst::kIdVcvttpd2dq)
+                       : (wide_to ? Inst::kIdVcvttps2qq : Inst::kIdVcvttps2dq);
+    case llvm::Instruction::FPToUI:
+      if (to_bits < 32 || from->isHalfTy()) return 0;
+      return wide_from ? (wide_to ? Inst::kIdVcvttpd2uqq : Inst::kIdVcvttpd2udq)
+                       : (wide_to ? Inst::kIdVcvttps2uqq : Inst::kIdVcvttps2udq);
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+void Selector::visitCastInst(llvm::CastInst& i) {
+  const auto from = shape_of(i.getSrcTy()), to = shape_of(i.getDestTy());
+  if (!from || !to) return cannot(i);
+  bool is_known = false;
+  if (from->kind == Class::mask)
+    is_known = cast_from_mask(i);
+  else if (to->kind == Class::mask)
+    is_known = cast_to_mask(i);
+  else if (from->kind == Class::general && to->kind == Class::general)
+    is_known = scalar_cast(i);
+  else if (from->kind == Class::vector && to->kind == Class::vector)
+    is_known = vector_cast(i);
+  else
+    is_known = between_kinds(i);
+  if (!is_known) cannot(i);
+}
+
+bool Selector::scalar_cast(llvm::CastInst& i) {
+  const unsigned from = shape(i.getOperand(0)).element_bits, to = shape(&i).element_bits;
+  const llvm::Value* value = i.getOperand(0);
+  switch (i.getOpcode()) {
+    case llvm::Instruction::Trunc: {
+      const x86::Gp reg = general(value, 32);
+      const x86::Gp result = define_general(&i, 64);
+      if (to == 1) {
+        a_.mov(result.r32(), reg);
+        a_.and_(result.r32(), 1);
+      } else {
+        a_.mov(result.r32(), reg);
+      }
+      return true;
+    }
+    case llvm::Instruction::ZExt: {
+      const x86::Gp reg = extended(value, 32, false);
+      a_.mov(define_general(&i, 32), reg.r32());
+      return true;
+    }
+    case llvm::Instruction::SExt: {
+      if (from == 32) {
+        const x86::Gp reg = general(value, 32);
+        a_.movsxd(define_general(&i, 64), reg);
+      } else {
+        const x86::Gp reg = extended(value, 64, true);
+        a_.mov(define_general(&i, 64), reg.r64());
+      }
+      return true;
+    }
+    case llvm::Instruction::PtrToInt:
+    case llvm::Instruction::IntToPtr: {
+      load_general(define_general(&i, 64), value);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+bool Selector::vector_cast(llvm::CastInst& i) {
+  const unsigned from = shape(i.getOperand(0)).element_bits, to = shape(&i).element_bits;
+  const bool is_vector = i.getType()->isVectorTy();
+  InstId instruction = 0;
+  if (i.getOpcode() == llvm::Instruction::ZExt || i.getOpcode() == llvm::Instruction::SExt)
+    instruction = widening(from, to, i.getOpcode() == llvm::Instruction::SExt);
+  else if (i.getOpcode() == llvm::Instruction::Trunc)
+    instruction = narrowing(from, to);
+  else
+    instruction = conversion(i);
+  if (instruction == 0) return false;
+  if (!is_vector) {  // a scalar's other lanes do not matter, but may raise no exception that anybody sees
+    if (from == 16) return false;
+    if (from == 64 && to == 32) {
+      const x86::Vec reg = vector(i.getOperand(0));
+      a_.vcvtsd2ss(define_vector(&i).xmm(), reg.xmm(), reg.xmm());
+      return true;
+    }
+    const x86::Vec reg = vector(i.getOperand(0));
+    a_.vcvtss2sd(define_vector(&i).xmm(), reg.xmm(), reg.xmm());
+    return true;
+  }
+  if (from < to) return widen(i, instruction);
+  if (from > to) return narrow(i, instruction);
+  for (unsigned n = 0; n < shape(&i).count; ++n) {
+    const x86::Vec reg = vector(i.getOperand(0), n);
+    a_.emit(instruction, define_vector(&i, n), reg);
+  }
+  return true;
+}
+
+/// Each piece of the result comes from a part of one of the operand's.
+bool Selector::widen(llvm::CastInst& i, std::uint32_t instruction) {
+  const Shape from = shape(i.getOperand(0)), to = shape(&i);
+  if (to.bytes % 16 != 0) return false;
+  for (unsigned n = 0; n < to.count; ++n) {
+    const unsigned bytes = to.lanes_of(n) * from.element_bits / 8, before = to.lanes_before(n) * from.element_bits / 8;
+    const PieceId source = piece(i.getOperand(0), before / 64);
+    if (before % 64 == 0) {
+      const unsigned reg = places_.in_register(source);
+      a_.emit(instruction, define_vector(&i, n), vector_register(reg, bytes));
+      continue;
+    }
+    if (bytes == 32) {
+      const x86::Ymm half = x86::ymm(kScratchVector);
+      a_.vextracti64x4(half, x86::zmm(places_.in_register(source)), 1);
+      a_.emit(instruction, define_vector(&i, n), half);
+      continue;
+    }
+    x86::Mem at = places_.in_memory(source, static_cast<std::int32_t>(before % 64));
+    at.setSize(bytes);
+    a_.emit(instruction, define_vector(&i, n), at);
+  }
+  return true;
+}
+
+/// The parts of a piece of the result are put together from the operand's pieces.
+bool Selector::narrow(llvm::CastInst& i, std::uint32_t instruction) {
+  const Shape from = shape(i.getOperand(0)), to = shape(&i);
+  if (from.count > 1 && from.bytes % 64 != 0) return false;
+  for (unsigned n = 0; n < to.count; ++n) {
+    const unsigned each = std::min(64u, from.bytes) * to.element_bits / from.element_bits;  // bytes of a part
+    const unsigned parts = std::max(1u, to.bytes_of(n) / each), first = 64 * n / std::max(1u, each);
+    if (parts == 1) {
+      const x86::Vec reg = vector(i.getOperand(0), first);
+      const x86::Vec result = define_vector(&i, n);
+      a_.emit(instruction, vector_register(result.id(), each), reg);
+      continue;
+    }
+    if (each < 16) return false;
+    const unsigned together = kScratchVector;
+    for (unsigned part = 0; part < parts; ++part) {
+      const x86::Vec reg = vector(i.getOperand(0), first + part);
+      const unsigned to_reg = part == 0 ? together : kScratchVector2;
+      a_.emit(instruction, vector_register(to_reg, each), reg);
+      if (part == 0) continue;
+      if (each == 32)
+        a_.vinserti64x4(x86::zmm(together), x86::zmm(together), x86::ymm(kScratchVector2), part);
+      else
+        a_.vinserti32x4(x86::zmm(together), x86::zmm(together), x86::xmm(kScratchVector2), part);
+    }
+    a_.vmovaps(define_vector(&i, n).zmm(), x86::zmm(together));
+  }
+  return true;
+}
+
+bool Selector::cast_from_mask(llvm::CastInst& i) {
+  const llvm::Value* value = i.getOperand(0);
+  if (i.getOpcode() == llvm::Instruction::BitCast) {
+    const x86::KReg from = mask(value);
+    a_.kmovq(define_general(&i, 64), from);
+    return true;
+  }
+  if (i.getOpcode() == llvm::Instruction::Trunc) return false;
+  const Shape to = shape(&i);
+  if (to.kind != Class::vector || !i.getType()->getScalarType()->isIntegerTy()) return false;
+  const bool is_signed = i.getOpcode() == llvm::Instruction::SExt;
+  if (!is_signed && i.getOpcode() != llvm::Instruction::ZExt) return false;
+  const unsigned bits = to.element_bits;
+  const InstId spread = bits == 8 ? Inst::kIdVpmovm2b : bits == 16 ? Inst::kIdVpmovm2w : bits == 32 ? Inst::kIdVpmovm2d : Inst::kIdVpmovm2q;
+  for (unsigned n = 0; n < to.count; ++n) {
+    const x86::KReg lanes = lanes_of_piece(value, to, n);
+    const x86::Vec result = define_vector(&i, n);
+    a_.emit(spread, result, lanes);
+    if (is_signed) continue;
+    if (bits == 8) {  // less minus one
+      a_.emit(Inst::kIdVpxord, vector_register(kScratchVector, 64), vector_register(kScratchVector, 64), vector_register(kScratchVector, 64));
+      a_.emit(Inst::kIdVpsubb, result, vector_register(kScratchVector, to.bytes_of(n)), result);
+    } else {
+      a_.emit(bits == 16 ? Inst::kIdVpsrlw : bits == 32 ? Inst::kIdVpsrld : Inst::kIdVpsrlq, result, result, asmjit::Imm(bits - 1));
+    }
+  }
+  return true;
+}
+
+bool Selector::cast_to_mask(llvm::CastInst& i) {
+  const llvm::Value* value = i.getOperand(0);
+  const Shape from = shape(value);
+  if (i.getOpcode() == llvm::Instruction::BitCast && from.kind == Class::general) {
+    const x86::Gp reg = general(value, 64);
+    const x86::KReg to = define_mask(&i);
+    a_.kmovq(to, reg);
+    trim(to, shape(&i).lanes);
+    return true;
+  }
+  if (i.getOpcode() != llvm::Instruction::Trunc || from.kind != Class::vector) return false;
+  const unsigned bits = from.element_bits;
+  for (unsigned n = 0; n < from.count; ++n) {
+    const x86::Vec reg = vector(value, n), shifted = vector_register(kScratchVector, from.bytes_of(n));
+    if (bits == 8) a_.emit(Inst::kIdVpsllw, shifted, reg, asmjit::Imm(7));
+    if (bits == 16) a_.emit(Inst::kIdVpsllw, shifted, reg, asmjit::Imm(15));
+    if (bits == 32) a_.emit(Inst::kIdVpslld, shifted, reg, asmjit::Imm(31));
+    if (bits == 64) a_.emit(Inst::kIdVpsllq, shifted, reg, asmjit::Imm(63));
+    const InstId signs = bits == 8 ? Inst::kIdVpmovb2m : bits == 16 ? Inst::kIdVpmovw2m : bits == 32 ? Inst::kIdVpmovd2m : Inst::kIdVpmovq2m;
+    const bool is_partial = from.bytes_of(n) != 16 && from.bytes_of(n) != 32 && from.bytes_of(n) != 64;
+    if (n == 0) {
+      const x86::KReg to = define_mask(&i);
+      a_.emit(signs, to, shifted);
+      if (is_partial) trim(to, from.lanes_of(0));
+    } else {
+      const x86::KReg to = mask(&i), more = x86::k(kScratchMask);
+      a_.emit(signs, more, shifted);
+      if (is_partial) trim(more, from.lanes_of(n));
+      a_.kshiftlq(more, more, from.lanes_before(n));
+      a_.korq(to, to, more);
+    }
+  }
+  return true;
+}
+
+/// A scalar in a general register and one in a vector register.
+bool Selector::between_kinds(llvm::CastInst& i) {
+  const llvm::Value* value = i.getOperand(0);
+  const Shape from = shape(value), to = shape(&i);
+  if (i.getOpcode() == llvm::Instruction::BitCast) {
+    if (from.bytes > 8 || from.bytes < 2) return false;
+    if (from.kind == Class::general) {
+      const x86::Gp reg = general(value, from.bytes == 8 ? 64 : 32);
+      const x86::Vec result = define_vector(&i);
+      from.bytes == 8 ? a_.vmovq(result.xmm(), reg) : a_.vmovd(result.xmm(), reg);
+    } else {
+      const x86::Vec reg = vector(value);
+      from.bytes == 8 ? a_.vmovq(define_general(&i, 64), reg.xmm()) : a_.vmovd(define_general(&i, 32), reg.xmm());
+    }
+    return true;
+  }
+  const bool wide_int = (from.kind == Class::general ? from : to).element_bits == 64;
+  const bool is_double = (from.kind == Class::general ? to : from).element_bits == 64;
+  if ((from.kind == Class::general ? to : from).element_bits < 32) return false;
+  switch (i.getOpcode()) {
+    case llvm::Instruction::SIToFP:
+    case llvm::Instruction::UIToFP: {
+      const bool is_signed = i.getOpcode() == llvm::Instruction::SIToFP;
+      if (from.element_bits == 1) return false;
+      const x86::Gp reg = extended(value, wide_int ? 64 : 32, is_signed);
+      const x86::Xmm result = define_vector(&i).xmm();
+      a_.vpxord(result, result, result);
+      a_.emit(is_signed ? (is_double ? Inst::kIdVcvtsi2sd : Inst::kIdVcvtsi2ss)
+                        : (is_double ? Inst::kIdVcvtusi2sd : Inst::kIdVcvtusi2ss),
+              result, result, reg);
+      return true;
+    }
+    case llvm::Instruction::FPToSI:
+    case llvm::Instruction::FPToUI: {
+      if (to.element_bits < 32) return false;
+      const bool is_signed = i.getOpcode() == llvm::Instruction::FPToSI;
+      const x86::Vec reg = vector(value);
+      a_.emit(is_signed ? (is_double ? Inst::kIdVcvttsd2si : Inst::kIdVcvttss2si)
+                        : (is_double ? Inst::kIdVcvttsd2usi : Inst::kIdVcvttss2usi),
+              define_general(&i, wide_int ? 64 : 32), reg.xmm());
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace raddle::jit::baseline

@@ -1,0 +1,398 @@
+// LLVM's intrinsics: functions that are an instruction or a few of the host.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include "jit/baseline/selector.h"
+
+namespace raddle::jit::baseline {
+
+using asmjit::InstId;
+using llvm::Intrinsic::ID;
+
+void Selector::visitIntrinsicInst(llvm::IntrinsicInst& i) {
+  switch (i.getIntrinsicID()) {
+    case llvm::Intrinsic::lifetime_start:
+    case llvm::Intrinsic::lifetime_end:
+    case llvm::Intrinsic::assume:
+    case llvm::Intrinsic::experimental_noalias_scope_decl:
+    case llvm::Intrinsic::prefetch:
+      return;
+    case llvm::Intrinsic::masked_load:
+      return masked_load(i);
+    case llvm::Intrinsic::masked_store:
+      return masked_store(i);
+    case llvm::Intrinsic::masked_gather:
+      return gather(i);
+    case llvm::Intrinsic::masked_scatter:
+      return scatter(i);
+    case llvm::Intrinsic::memset:
+      return fill(i);
+    case llvm::Intrinsic::memcpy:
+    case llvm::Intrinsic::memmove:
+      return copy(i);
+    case llvm::Intrinsic::fma:
+      return fused(i);
+    case llvm::Intrinsic::frameaddress:
+      a_.mov(define_general(&i, 64), x86::rbp);
+      return;
+    case llvm::Intrinsic::vector_reduce_add:
+    case llvm::Intrinsic::vector_reduce_or:
+    case llvm::Intrinsic::vector_reduce_and:
+    case llvm::Intrinsic::vector_reduce_xor:
+    case llvm::Intrinsic::vector_reduce_umax:
+    case llvm::Intrinsic::vector_reduce_umin:
+      if (!reduce(i)) cannot(i);
+      return;
+    case llvm::Intrinsic::vector_insert:
+      if (!insert_part(i)) cannot(i);
+      return;
+    case llvm::Intrinsic::vector_extract:
+      if (!extract_part(i)) cannot(i);
+      return;
+    case llvm::Intrinsic::x86_avx512_vpdpbusd_512:
+      if (!dot_of_bytes(i)) cannot(i);
+      return;
+    default:
+      break;
+  }
+  const auto kind = shape_of(i.getType());
+  if (!kind || !(kind->kind == Class::general ? scalar_intrinsic(i) : vector_intrinsic(i))) cannot(i);
+}
+
+/// Into the register of what is added.
+void Selector::fused(llvm::IntrinsicInst& i) {
+  const Shape all = shape(&i);
+  if (all.element_bits < 32) return cannot(i);
+  const bool is_double = all.element_bits == 64, is_vector = i.getType()->isVectorTy();
+  const InstId instruction = is_vector ? (is_double ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps)
+                                       : (is_double ? Inst::kIdVfmadd231sd : Inst::kIdVfmadd231ss);
+  for (unsigned n = 0; n < all.count; ++n) {
+    const x86::Vec left = vector(i.getArgOperand(0), n);
+    const asmjit::Operand right = is_vector ? vector_or_memory(i.getArgOperand(1), n, all.element_bits)
+                                            : asmjit::Operand(vector(i.getArgOperand(1), n));
+    const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(2), n));
+    a_.emit(instruction, vector_register(to, all.bytes_of(n)), left, right);
+  }
+}
+
+/// All lanes together: of a mask by its bits, of a vector by halves.
+bool Selector::reduce(llvm::IntrinsicInst& i) {
+  const llvm::Value* value = i.getArgOperand(0);
+  const Shape all = shape(value);
+  const ID id = i.getIntrinsicID();
+  if (all.kind == Class::mask) {
+    a_.kmovq(kScratch, mask(value));
+    if (id == llvm::Intrinsic::vector_reduce_or) {
+      a_.test(kScratch, kScratch);
+      a_.setne(x86::al);
+    } else if (id == llvm::Intrinsic::vector_reduce_and) {
+      a_.mov(kScratch2, all.lanes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << all.lanes) - 1);
+      a_.cmp(kScratch, kScratch2);
+      a_.sete(x86::al);
+    } else {
+      return false;
+    }
+    a_.movzx(define_general(&i, 32), x86::al);
+    return true;
+  }
+  const unsigned bits = all.element_bits;
+  if ((bits != 32 && bits != 64) || all.bytes < 32 || (all.bytes & (all.bytes - 1)) != 0) return false;
+  const bool is_wide = bits == 64;
+  InstId instruction = 0;
+  switch (id) {
+    case llvm::Intrinsic::vector_reduce_add:
+      instruction = is_wide ? Inst::kIdVpaddq : Inst::kIdVpaddd;
+      break;
+    case llvm::Intrinsic::vector_reduce_or:
+      instruction = Inst::kIdVpord;
+      break;
+    case llvm::Intrinsic::vector_reduce_and:
+      instruction = Inst::kIdVpandd;
+      break;
+    case llvm::Intrinsic::vector_reduce_xor:
+      instruction = Inst::kIdVpxord;
+      break;
+    case llvm::Intrinsic::vector_reduce_umax:
+      instruction = is_wide ? Inst::kIdVpmaxuq : Inst::kIdVpmaxud;
+      break;
+    default:
+      instruction = is_wide ? Inst::kIdVpminuq : Inst::kIdVpminud;
+  }
+  const x86::Zmm sum = x86::zmm(kScratchVector), other = x86::zmm(kScratchVector2);
+  a_.vmovaps(sum, x86::zmm(places_.in_register(piece(value))));
+  for (unsigned n = 1; n < all.count; ++n) a_.emit(instruction, sum, sum, x86::zmm(places_.in_register(piece(value, n))));
+  if (all.bytes >= 64) {
+    a_.vextracti64x4(other.ymm(), sum, 1);
+    a_.emit(instruction, sum.ymm(), sum.ymm(), other.ymm());
+  }
+  a_.vextracti32x4(other.xmm(), sum.ymm(), 1);
+  a_.emit(instruction, sum.xmm(), sum.xmm(), other.xmm());
+  a_.vpshufd(other.xmm(), sum.xmm(), 0x0e);
+  a_.emit(instruction, sum.xmm(), sum.xmm(), other.xmm());
+  if (is_wide) {
+    a_.vmovq(define_general(&i, 64), sum.xmm());
+    return true;
+  }
+  a_.vpshufd(other.xmm(), sum.xmm(), 0x01);
+  a_.emit(instruction, sum.xmm(), sum.xmm(), other.xmm());
+  a_.vmovd(define_general(&i, 32), sum.xmm());
+  return true;
+}
+
+/// Sixteen or thirty-two bytes of a piece.
+bool Selector::insert_part(llvm::IntrinsicInst& i) {
+  const Shape all = shape(&i), part = shape(i.getArgOperand(1));
+  const unsigned at = static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(2))->getZExtValue()) * part.element_bits / 8;
+  if (all.kind != Class::vector || (part.bytes != 16 && part.bytes != 32) || at % part.bytes != 0 || all.bytes % 64 != 0) return false;
+  for (unsigned n = 0; n < all.count; ++n) {
+    const unsigned source = at / 64 == n ? vector(i.getArgOperand(1)).id() : 0;
+    const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(0), n));
+    if (at / 64 != n) continue;
+    if (part.bytes == 16)
+      a_.vinserti32x4(x86::zmm(to), x86::zmm(to), x86::xmm(source), at % 64 / 16);
+    else
+      a_.vinserti64x4(x86::zmm(to), x86::zmm(to), x86::ymm(source), at % 64 / 32);
+  }
+  return true;
+}
+
+bool Selector::extract_part(llvm::IntrinsicInst& i) {
+  const Shape part = shape(&i);
+  if (part.kind != Class::vector || (part.bytes != 16 && part.bytes != 32)) return false;
+  const unsigned at = static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(1))->getZExtValue()) * part.element_bits / 8;
+  if (at % part.bytes != 0) return false;
+  const unsigned from = places_.in_register(piece(i.getArgOperand(0), at / 64));
+  const unsigned to = define_vector(&i).id();
+  if (part.bytes == 16)
+    a_.vextracti32x4(x86::xmm(to), x86::zmm(from), at % 64 / 16);
+  else
+    a_.vextracti64x4(x86::ymm(to), x86::zmm(from), at % 64 / 32);
+  return true;
+}
+
+bool Selector::dot_of_bytes(llvm::IntrinsicInst& i) {
+  const unsigned left = vector(i.getArgOperand(1)).id(), right = vector(i.getArgOperand(2)).id();
+  const unsigned to = places_.define_from(piece(&i), piece(i.getArgOperand(0)));
+  a_.vpdpbusd(x86::zmm(to), x86::zmm(left), x86::zmm(right));
+  return true;
+}
+
+/// An instruction of one operand, or two if the intrinsic has.
+void Selector::each_piece(llvm::IntrinsicInst& i, std::uint32_t instruction, int immediate) {
+  const Shape all = shape(&i);
+  const bool has_two = i.arg_size() > 1 && shape_of(i.getArgOperand(1)->getType()) && shape(i.getArgOperand(1)).kind == Class::vector;
+  for (unsigned n = 0; n < all.count; ++n) {
+    const x86::Vec first = vector(i.getArgOperand(0), n);
+    const x86::Vec second = has_two ? vector(i.getArgOperand(1), n) : x86::Vec();
+    const x86::Vec to = define_vector(&i, n);
+    if (has_two)
+      a_.emit(instruction, to, first, second);
+    else if (immediate >= 0)
+      a_.emit(instruction, to, first, asmjit::Imm(immediate));
+    else
+      a_.emit(instruction, to, first);
+  }
+}
+
+bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
+  const Shape all = shape(&i);
+  if (all.kind != Class::vector) return false;
+  const unsigned bits = all.element_bits;
+  const bool is_vector = i.getType()->isVectorTy(), is_wide = bits == 64;
+  const llvm::Type* element = i.getType()->getScalarType();
+  const bool is_float = element->isFloatTy() || element->isDoubleTy();
+  auto round = [&](int how) {
+    if (!is_float) return false;
+    if (!is_vector) {
+      const x86::Vec from = vector(i.getArgOperand(0));
+      const x86::Vec to = define_vector(&i);
+      a_.emit(is_wide ? Inst::kIdVrndscalesd : Inst::kIdVrndscaless, to, from, from, asmjit::Imm(how));
+      return true;
+    }
+    each_piece(i, is_wide ? Inst::kIdVrndscalepd : Inst::kIdVrndscaleps, how);
+    return true;
+  };
+  auto by_size = [&](InstId of_8, InstId of_16, InstId of_32, InstId of_64) {
+    each_piece(i, bits == 8 ? of_8 : bits == 16 ? of_16 : bits == 32 ? of_32 : of_64);
+    return true;
+  };
+  switch (i.getIntrinsicID()) {
+    case llvm::Intrinsic::sqrt:
+      if (!is_float) return false;
+      if (!is_vector) {
+        const x86::Vec from = vector(i.getArgOperand(0));
+        a_.emit(is_wide ? Inst::kIdVsqrtsd : Inst::kIdVsqrtss, define_vector(&i), from, from);
+        return true;
+      }
+      each_piece(i, is_wide ? Inst::kIdVsqrtpd : Inst::kIdVsqrtps);
+      return true;
+    case llvm::Intrinsic::fabs:
+      if (!is_float) return false;
+      a_.mov(kScratch, is_wide ? 0x7fffffffffffffffu : 0x7fffffff7fffffffu);
+      a_.vpbroadcastq(x86::zmm(kScratchVector), kScratch);
+      for (unsigned n = 0; n < all.count; ++n) {
+        const x86::Vec from = vector(i.getArgOperand(0), n);
+        a_.emit(Inst::kIdVpandd, define_vector(&i, n), from, vector_register(kScratchVector, all.bytes_of(n)));
+      }
+      return true;
+    case llvm::Intrinsic::copysign:
+      if (!is_float) return false;
+      a_.mov(kScratch, is_wide ? 0x8000000000000000u : 0x8000000080000000u);
+      a_.vpbroadcastq(x86::zmm(kScratchVector), kScratch);
+      for (unsigned n = 0; n < all.count; ++n) {  // bits of the second where the constant has ones
+        const unsigned sign = vector(i.getArgOperand(1), n).id();
+        const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(0), n));
+        a_.vpxord(x86::zmm(kScratchVector2), x86::zmm(to), x86::zmm(sign));
+        a_.vpandd(x86::zmm(kScratchVector2), x86::zmm(kScratchVector2), x86::zmm(kScratchVector));
+        a_.vpxord(x86::zmm(to), x86::zmm(to), x86::zmm(kScratchVector2));
+      }
+      return true;
+    case llvm::Intrinsic::rint:
+      return round(4);
+    case llvm::Intrinsic::nearbyint:
+      return round(12);
+    case llvm::Intrinsic::roundeven:
+      return round(8);
+    case llvm::Intrinsic::floor:
+      return round(9);
+    case llvm::Intrinsic::ceil:
+      return round(10);
+    case llvm::Intrinsic::trunc:
+      return round(11);
+    case llvm::Intrinsic::umin:
+      return by_size(Inst::kIdVpminub, Inst::kIdVpminuw, Inst::kIdVpminud, Inst::kIdVpminuq);
+    case llvm::Intrinsic::umax:
+      return by_size(Inst::kIdVpmaxub, Inst::kIdVpmaxuw, Inst::kIdVpmaxud, Inst::kIdVpmaxuq);
+    case llvm::Intrinsic::smin:
+      return by_size(Inst::kIdVpminsb, Inst::kIdVpminsw, Inst::kIdVpminsd, Inst::kIdVpminsq);
+    case llvm::Intrinsic::smax:
+      return by_size(Inst::kIdVpmaxsb, Inst::kIdVpmaxsw, Inst::kIdVpmaxsd, Inst::kIdVpmaxsq);
+    case llvm::Intrinsic::ctpop:
+      if (bits < 32 || !features_.population_counts) return false;
+      return by_size(0, 0, Inst::kIdVpopcntd, Inst::kIdVpopcntq);
+    case llvm::Intrinsic::ctlz:
+      if (bits < 32) return false;
+      return by_size(0, 0, Inst::kIdVplzcntd, Inst::kIdVplzcntq);
+    case llvm::Intrinsic::x86_avx512_rsqrt14_ps_512:
+    case llvm::Intrinsic::x86_avx512_rcp14_ps_512: {
+      const auto* all_lanes = llvm::dyn_cast<llvm::ConstantInt>(i.getArgOperand(2));
+      if (!all_lanes || !all_lanes->isMinusOne()) return false;
+      const x86::Vec from = vector(i.getArgOperand(0));
+      a_.emit(i.getIntrinsicID() == llvm::Intrinsic::x86_avx512_rcp14_ps_512 ? Inst::kIdVrcp14ps : Inst::kIdVrsqrt14ps,
+              define_vector(&i), from);
+      return true;
+    }
+    case llvm::Intrinsic::bitreverse:
+      if (bits < 32) return false;
+      lane_by_lane(i, 1, [&](unsigned) {
+        const x86::Gp value = general_register(kScratch.id(), bits), odd = general_register(kScratch2.id(), bits);
+        static constexpr std::uint64_t kOdd[] = {0x5555555555555555u, 0x3333333333333333u, 0x0f0f0f0f0f0f0f0fu};
+        for (unsigned step = 0; step < 3; ++step) {
+          a_.mov(kScratch3, kOdd[step]);
+          a_.mov(odd, value);
+          a_.shr(odd, 1u << step);
+          a_.and_(odd, general_register(kScratch3.id(), bits));
+          a_.and_(value, general_register(kScratch3.id(), bits));
+          a_.shl(value, 1u << step);
+          a_.or_(value, odd);
+        }
+        a_.bswap(value);
+      });
+      return true;
+    case llvm::Intrinsic::uadd_sat:
+    case llvm::Intrinsic::usub_sat:
+    case llvm::Intrinsic::sadd_sat:
+    case llvm::Intrinsic::ssub_sat:
+      if (bits > 16) return false;
+      switch (i.getIntrinsicID()) {
+        case llvm::Intrinsic::uadd_sat:
+          return by_size(Inst::kIdVpaddusb, Inst::kIdVpaddusw, 0, 0);
+        case llvm::Intrinsic::usub_sat:
+          return by_size(Inst::kIdVpsubusb, Inst::kIdVpsubusw, 0, 0);
+        case llvm::Intrinsic::sadd_sat:
+          return by_size(Inst::kIdVpaddsb, Inst::kIdVpaddsw, 0, 0);
+        default:
+          return by_size(Inst::kIdVpsubsb, Inst::kIdVpsubsw, 0, 0);
+      }
+    default:
+      return false;
+  }
+}
+
+bool Selector::scalar_intrinsic(llvm::IntrinsicInst& i) {
+  const unsigned own = shape(&i).element_bits, bits = own == 64 ? 64 : 32;
+  const llvm::Value* value = i.getArgOperand(0);
+  auto least = [&](x86::CondCode keeps, bool is_signed) {
+    const x86::Gp left = extended(value, bits, is_signed), right = extended(i.getArgOperand(1), bits, is_signed);
+    const x86::Gp to = define_general(&i, bits);
+    a_.mov(to, right);
+    a_.cmp(left, right);
+    a_.cmov(keeps, to, left);
+    return true;
+  };
+  switch (i.getIntrinsicID()) {
+    case llvm::Intrinsic::umin:
+      return least(x86::CondCode::kB, false);
+    case llvm::Intrinsic::umax:
+      return least(x86::CondCode::kA, false);
+    case llvm::Intrinsic::smin:
+      return least(x86::CondCode::kL, true);
+    case llvm::Intrinsic::smax:
+      return least(x86::CondCode::kG, true);
+    case llvm::Intrinsic::ctpop: {
+      const x86::Gp from = extended(value, bits, false);
+      a_.popcnt(define_general(&i, bits), from);
+      return true;
+    }
+    case llvm::Intrinsic::cttz: {
+      if (own == 1) return false;
+      x86::Gp from = general(value, bits);
+      if (own < 32) {
+        a_.mov(x86::eax, from.r32());
+        a_.or_(x86::eax, static_cast<std::int32_t>(1u << own));
+        from = x86::eax;
+      }
+      a_.tzcnt(define_general(&i, bits), from);
+      return true;
+    }
+    case llvm::Intrinsic::ctlz: {
+      if (own == 1) return false;
+      const x86::Gp from = extended(value, bits, false);
+      const x86::Gp to = define_general(&i, bits);
+      a_.lzcnt(to, from);
+      if (own < 32) a_.sub(to, 32 - own);
+      return true;
+    }
+    case llvm::Intrinsic::bswap: {
+      if (own < 32) return false;
+      const x86::Gp from = general(value, bits);
+      const x86::Gp to = define_general(&i, bits);
+      a_.mov(to, from);
+      a_.bswap(to);
+      return true;
+    }
+    case llvm::Intrinsic::abs: {
+      if (own < 32) return false;
+      const x86::Gp from = general(value, bits);
+      const x86::Gp to = define_general(&i, bits);
+      a_.mov(to, from);
+      a_.neg(to);
+      a_.cmov(x86::CondCode::kS, to, from);
+      return true;
+    }
+    case llvm::Intrinsic::fshl: {
+      if (own < 32 || value != i.getArgOperand(1)) return false;
+      const auto* by = llvm::dyn_cast<llvm::ConstantInt>(i.getArgOperand(2));
+      const x86::Gp from = general(value, bits);
+      if (!by) a_.mov(x86::ecx, general(i.getArgOperand(2), 32));
+      const x86::Gp to = define_general(&i, bits);
+      a_.mov(to, from);
+      by ? a_.rol(to, static_cast<std::int32_t>(by->getZExtValue() % own)) : a_.rol(to, x86::cl);
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace raddle::jit::baseline

@@ -1,0 +1,284 @@
+// Values that go from lane to lane.
+#include <llvm/IR/Constants.h>
+
+#include "jit/baseline/selector.h"
+
+namespace raddle::jit::baseline {
+
+using asmjit::InstId;
+
+namespace {
+
+InstId repeat(unsigned bits) {
+  return bits == 8 ? Inst::kIdVpbroadcastb : bits == 16 ? Inst::kIdVpbroadcastw : bits == 32 ? Inst::kIdVpbroadcastd : Inst::kIdVpbroadcastq;
+}
+
+InstId permutation(unsigned bits) {
+  return bits == 8 ? Inst::kIdVpermb : bits == 16 ? Inst::kIdVpermw : bits == 32 ? Inst::kIdVpermd : Inst::kIdVpermq;
+}
+
+}  // namespace
+
+void Selector::visitShuffleVectorInst(llvm::ShuffleVectorInst& i) {
+  const auto from = shape_of(i.getOperand(0)->getType()), to = shape_of(i.getType());
+  if (!from || !to) return cannot(i);
+  if (to->kind == Class::mask) return permute_mask(i);
+  const auto mask = i.getShuffleMask();
+  if (std::all_of(mask.begin(), mask.end(), [](int lane) { return lane <= 0; })) return splat(i);
+  if (!joins_halves(i)) permute(i);
+}
+
+/// The first lane in all.
+void Selector::splat(llvm::ShuffleVectorInst& i) {
+  const Shape to = shape(&i);
+  const unsigned bits = to.element_bits;
+  const auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(i.getOperand(0));
+  const bool is_scalar = insert && analysis_.is_deferred(*insert);
+  const llvm::Value* scalar = is_scalar ? insert->getOperand(1) : nullptr;
+  unsigned first = 0;
+  if (scalar && shape(scalar).kind == Class::general) {
+    const x86::Gp reg = general(scalar, bits == 64 ? 64 : 32);
+    first = define_vector(&i).id();
+    a_.emit(repeat(bits), vector_register(first, to.bytes_of(0)), reg);
+  } else {
+    const x86::Vec reg = scalar ? vector(scalar) : vector(i.getOperand(0));
+    first = define_vector(&i).id();
+    a_.emit(repeat(bits), vector_register(first, to.bytes_of(0)), reg.xmm());
+  }
+  for (unsigned n = 1; n < to.count; ++n) a_.vmovaps(define_vector(&i, n).zmm(), x86::zmm(first));
+}
+
+/// Two vectors that are half a piece, one behind the other; or the upper half of a piece.
+bool Selector::joins_halves(llvm::ShuffleVectorInst& i) {
+  const Shape from = shape(i.getOperand(0)), to = shape(&i);
+  const auto mask = i.getShuffleMask();
+  const int first = mask.front();
+  for (std::size_t lane = 0; lane < mask.size(); ++lane)
+    if (mask[lane] != first + static_cast<int>(lane)) return false;
+  if (first == 0 && from.bytes == 32 && to.bytes == 64) {
+    const x86::Vec low = vector(i.getOperand(0)), high = vector(i.getOperand(1));
+    a_.vinserti64x4(define_vector(&i).zmm(), low.zmm(), high.ymm(), 1);
+    return true;
+  }
+  const unsigned before = static_cast<unsigned>(first) * from.element_bits / 8;
+  if (to.bytes == 32 && before % 64 == 32 && static_cast<unsigned>(first) < from.lanes) {
+    const unsigned reg = places_.in_register(piece(i.getOperand(0), before / 64));
+    a_.vextracti64x4(define_vector(&i).ymm(), x86::zmm(reg), 1);
+    return true;
+  }
+  return false;
+}
+
+/// Each piece of the operands that a piece of the result has lanes of gives them, the first one all others zero.
+void Selector::permute(llvm::ShuffleVectorInst& i) {
+  const Shape from = shape(i.getOperand(0)), to = shape(&i);
+  const unsigned bits = to.element_bits, in_piece = 512 / bits;
+  if (bits == 8 && !features_.byte_permutations) return cannot(i);
+  const auto mask = i.getShuffleMask();
+  for (unsigned n = 0; n < to.count; ++n) {
+    std::map<PieceId, std::vector<std::pair<unsigned, unsigned>>> given;  // lane of the result, lane of the piece
+    for (unsigned lane = 0; lane < to.lanes_of(n); ++lane) {
+      const int from_lane = mask[to.lanes_before(n) + lane];
+      if (from_lane < 0) continue;
+      const unsigned number = static_cast<unsigned>(from_lane) % from.lanes;
+      const llvm::Value* operand = i.getOperand(static_cast<unsigned>(from_lane) / from.lanes);
+      if (llvm::isa<llvm::UndefValue>(operand)) continue;
+      given[piece(operand, number / in_piece)].push_back({lane, number % in_piece});
+    }
+    const unsigned whole = vector_register(kScratchVector, 64).id();
+    bool is_first = true;
+    for (const auto& [source, lanes] : given) {
+      const unsigned reg = places_.in_register(source);
+      std::string numbers(64, '\0');
+      std::uint64_t chosen = 0;
+      for (const auto& [lane, number] : lanes) {
+        std::memcpy(numbers.data() + lane * bits / 8, &number, bits / 8);
+        chosen |= std::uint64_t{1} << lane;
+      }
+      const x86::Zmm index = x86::zmm(kScratchVector2);
+      a_.vmovups(index, code_.constant_at(code_.constant(numbers)));
+      if (is_first) {
+        a_.emit(permutation(bits), x86::zmm(whole), index, x86::zmm(reg));
+      } else {
+        mask_constant(kScratchMask, chosen);
+        a_.k(x86::k(kScratchMask)).emit(permutation(bits), x86::zmm(whole), index, x86::zmm(reg));
+      }
+      is_first = false;
+    }
+    a_.vmovaps(define_vector(&i, n).zmm(), x86::zmm(whole));
+  }
+}
+
+/// By way of vectors of words, lane by lane.
+void Selector::permute_mask(llvm::ShuffleVectorInst& i) {
+  const Shape from = shape(i.getOperand(0)), to = shape(&i);
+  const auto lanes = i.getShuffleMask();
+  const int first = lanes.front();
+  bool is_run = first >= 0 && static_cast<unsigned>(first) + to.lanes <= from.lanes;
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) is_run &= lanes[lane] == first + static_cast<int>(lane);
+  if (is_run) {
+    const x86::KReg source = mask(i.getOperand(0)), result = define_mask(&i);
+    a_.kshiftrq(result, source, first);
+    return trim(result, to.lanes);
+  }
+  if (std::all_of(lanes.begin(), lanes.end(), [](int lane) { return lane <= 0; })) {
+    const auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(i.getOperand(0));
+    if (insert && analysis_.is_deferred(*insert)) {
+      const x86::Gp truth = general(insert->getOperand(1), 32);
+      a_.mov(kScratch.r32(), truth);
+    } else {
+      a_.kmovq(kScratch, mask(i.getOperand(0)));
+      a_.and_(kScratch.r32(), 1);
+    }
+    a_.neg(kScratch);
+    const x86::KReg result = define_mask(&i);
+    a_.kmovq(result, kScratch);
+    return trim(result, to.lanes);
+  }
+  const bool by_words = from.lanes <= 32 && to.lanes <= 32;
+  if (!by_words && !features_.byte_permutations) return cannot(i);
+  permute_spread(i, by_words ? 16 : 8);
+  const x86::KReg result = define_mask(&i);
+  by_words ? a_.vpmovw2m(result, x86::zmm(kScratchVector)) : a_.vpmovb2m(result, x86::zmm(kScratchVector));
+  trim(result, to.lanes);
+}
+
+void Selector::permute_spread(llvm::ShuffleVectorInst& i, unsigned bits) {
+  const Shape from = shape(i.getOperand(0)), to = shape(&i);
+  const auto lanes = i.getShuffleMask();
+  const x86::Zmm whole = x86::zmm(kScratchVector), index = x86::zmm(kScratchVector2), spread = x86::zmm(kScratchVector3);
+  bool is_first = true;
+  for (unsigned operand = 0; operand < 2; ++operand) {
+    std::string numbers(64, '\0');
+    std::uint64_t chosen = 0;
+    for (unsigned lane = 0; lane < to.lanes; ++lane) {
+      if (lanes[lane] < 0 || static_cast<unsigned>(lanes[lane]) / from.lanes != operand) continue;
+      numbers[lane * bits / 8] = static_cast<char>(static_cast<unsigned>(lanes[lane]) % from.lanes);
+      chosen |= std::uint64_t{1} << lane;
+    }
+    if (chosen == 0) continue;
+    a_.emit(bits == 8 ? Inst::kIdVpmovm2b : Inst::kIdVpmovm2w, spread, mask(i.getOperand(operand)));
+    a_.vmovups(index, code_.constant_at(code_.constant(numbers)));
+    if (!is_first) {
+      mask_constant(kScratchMask, chosen);
+      a_.k(x86::k(kScratchMask));
+    }
+    a_.emit(permutation(bits), whole, index, spread);
+    is_first = false;
+  }
+}
+
+x86::Mem Selector::side_by_side(const llvm::Value* value) {
+  const Shape all = shape(value);
+  if (all.count == 1) return places_.in_memory(piece(value));
+  const std::int32_t at = places_.allocate(64 * all.count, 64);
+  for (unsigned n = 0; n < all.count; ++n)
+    a_.vmovups(x86::ptr(x86::rsp, at + static_cast<std::int32_t>(64 * n)), x86::zmm(places_.in_register(piece(value, n))));
+  return x86::ptr(x86::rsp, at);
+}
+
+void Selector::visitExtractElementInst(llvm::ExtractElementInst& i) {
+  const auto all = shape_of(i.getVectorOperandType()), to = shape_of(i.getType());
+  if (!all || !to) return cannot(i);
+  const auto* number = llvm::dyn_cast<llvm::ConstantInt>(i.getIndexOperand());
+  if (all->kind == Class::mask) {
+    a_.kmovq(kScratch, mask(i.getVectorOperand()));
+    if (number) {
+      a_.shr(kScratch, number->getZExtValue());
+    } else {
+      a_.mov(x86::ecx, general(i.getIndexOperand(), 32));
+      a_.shr(kScratch, x86::cl);
+    }
+    const x86::Gp result = define_general(&i, 32);
+    a_.mov(result, kScratch.r32());
+    return void(a_.and_(result, 1));
+  }
+  const unsigned bytes = all->element_bits / 8;
+  x86::Mem at;
+  if (number) {
+    const auto lane = static_cast<unsigned>(number->getZExtValue());
+    if (lane >= all->lanes) return cannot(i);
+    const PieceId source = piece(i.getVectorOperand(), lane * bytes / 64);
+    if (lane * bytes % 64 == 0 && bytes >= 4) {
+      const unsigned reg = places_.in_register(source);
+      if (to->kind == Class::vector)
+        a_.vmovaps(define_vector(&i).xmm(), x86::xmm(reg));
+      else if (bytes == 8)
+        a_.vmovq(define_general(&i, 64), x86::xmm(reg));
+      else
+        a_.vmovd(define_general(&i, 32), x86::xmm(reg));
+      return;
+    }
+    at = places_.in_memory(source, static_cast<std::int32_t>(lane * bytes % 64));
+  } else {
+    if ((all->lanes & (all->lanes - 1)) != 0) return cannot(i);
+    at = side_by_side(i.getVectorOperand());
+    a_.mov(kScratch.r32(), general(i.getIndexOperand(), 32));
+    a_.and_(kScratch.r32(), all->lanes - 1);  // any lane will do for a number beyond the last
+    if (!at.hasBaseReg()) {
+      a_.lea(kScratch2, at);
+      at = x86::ptr(kScratch2);
+    }
+    at.setIndex(kScratch, bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 3);
+  }
+  at.setSize(bytes);
+  if (to->kind == Class::general) {
+    const x86::Gp result = define_general(&i, bytes == 8 ? 64 : 32);
+    bytes >= 4 ? a_.mov(result, at) : a_.movzx(result, at);
+  } else if (bytes == 2) {
+    a_.movzx(x86::eax, at);
+    a_.vmovd(define_vector(&i).xmm(), x86::eax);
+  } else {
+    const x86::Xmm result = define_vector(&i).xmm();
+    bytes == 8 ? a_.vmovsd(result, at) : a_.vmovss(result, at);
+  }
+}
+
+void Selector::visitInsertElementInst(llvm::InsertElementInst& i) {
+  const auto all = shape_of(i.getType());
+  if (!all) return cannot(i);
+  const auto* number = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(2));
+  if (all->kind == Class::mask) {
+    const x86::Gp truth = extended(i.getOperand(1), 64, false);
+    a_.kmovq(kScratch, mask(i.getOperand(0)));
+    if (number)
+      a_.mov(x86::ecx, static_cast<std::uint32_t>(number->getZExtValue()));
+    else
+      a_.mov(x86::ecx, general(i.getOperand(2), 32));
+    a_.btr(kScratch, kScratch2);
+    a_.mov(kScratch3, truth);
+    a_.shl(kScratch3, x86::cl);
+    a_.or_(kScratch, kScratch3);
+    const x86::KReg result = define_mask(&i);
+    a_.kmovq(result, kScratch);
+    return trim(result, all->lanes);
+  }
+  // Which lane of which piece: a mask of all pieces' lanes, of which each takes its own.
+  const unsigned bits = all->element_bits;
+  if (all->lanes > 64) return cannot(i);
+  if (number) {
+    a_.mov(kScratch3, std::uint64_t{1} << number->getZExtValue());
+  } else {
+    a_.mov(x86::ecx, general(i.getOperand(2), 32));
+    a_.mov(x86::edx, 1);
+    a_.shl(kScratch3, x86::cl);
+  }
+  const llvm::Value* scalar = i.getOperand(1);
+  asmjit::Operand element;
+  if (shape(scalar).kind == Class::general)
+    element = general(scalar, bits == 64 ? 64 : 32);
+  else
+    element = vector(scalar).xmm();
+  for (unsigned n = 0; n < all->count; ++n) {
+    const unsigned result = places_.define_from(piece(&i, n), piece(i.getOperand(0), n));
+    if (number && number->getZExtValue() / (512 / bits) != n) continue;
+    if (n != 0) {
+      a_.mov(kScratch, kScratch3);
+      a_.shr(kScratch, all->lanes_before(n));
+    }
+    a_.kmovq(x86::k(kScratchMask), n == 0 ? kScratch3 : kScratch);
+    a_.k(x86::k(kScratchMask)).emit(repeat(bits), x86::zmm(result), element);
+  }
+}
+
+}  // namespace raddle::jit::baseline

@@ -1,0 +1,214 @@
+#include "jit/baseline/selector.h"
+
+#include <fmt/format.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace raddle::jit::baseline {
+
+Selector::Selector(const llvm::Function& function, Code& code, const HostFeatures& features)
+    : function_(function),
+      code_(code),
+      a_(code.assembler),
+      features_(features),
+      analysis_(function, code),
+      places_(code, analysis_.pieces) {}
+
+void Selector::cannot(const llvm::Instruction& i) {
+  if (!unknown_.empty()) return;
+  llvm::raw_string_ostream stream(unknown_);
+  stream << i;
+}
+
+bool Selector::write() {
+  unknown_ = analysis_.unknown();
+  if (!unknown_.empty()) return false;
+  for (const llvm::BasicBlock& block : function_) labels_[&block] = a_.newLabel();
+  const std::uint32_t begin = code_.offset();
+  a_.bind(code_.label_of(function_));
+  const std::uint32_t patch = prologue();
+  for (const llvm::BasicBlock& block : function_) write_block(const_cast<llvm::BasicBlock&>(block));
+  code_.at_line(0, 0);
+  if (unknown_.empty()) unknown_ = analysis_.unknown();
+  if (unknown_.empty()) unknown_ = code_.error.message;
+  if (!unknown_.empty()) return false;
+  const std::uint32_t frame = (places_.frame_bytes() + 63) / 64 * 64;
+  std::memcpy(code_.holder.textSection()->buffer().data() + patch, &frame, sizeof frame);
+  constexpr std::uint32_t kSaved = 6 * 8;
+  code_.functions.push_back({&function_, begin, code_.offset(), frame + kSaved + 64});
+  return true;
+}
+
+void Selector::write_block(llvm::BasicBlock& block) {
+  a_.bind(labels_[&block]);
+  const auto known = contents_.find(&block);
+  places_.begin_block(known == contents_.end() ? Places::Contents() : known->second);
+  for (llvm::Instruction& i : block) {
+    if (!unknown_.empty() || !code_.error.message.empty()) {
+      if (unknown_.empty()) {
+        cannot(i);
+        unknown_ += " (before it: " + code_.error.message + ")";
+      }
+      return;
+    }
+    if (Analysis::is_alias(i) || analysis_.is_deferred(i) || llvm::isa<llvm::PHINode, llvm::AllocaInst>(i))
+      continue;
+    const bool is_needed = !i.use_empty() || i.mayHaveSideEffects() || i.isTerminator();
+    if (const llvm::DebugLoc& place = i.getDebugLoc())
+      code_.at_line(place.getLine(), place.getCol());
+    else
+      code_.at_line(0, 0);
+    places_.begin_instruction();
+    if (is_needed) visit(i);
+    if (is_needed && !i.getType()->isVoidTy())
+      for (unsigned n = 0; n < analysis_.pieces_of(&i); ++n) places_.made(piece(&i, n));
+    analysis_.for_each_source(i, [&](PieceId id) { places_.release(id); });
+  }
+}
+
+// ---- operands ----
+
+void Selector::load_general(const x86::Gp& to, const llvm::Value* value) {
+  if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(value)) {
+    const std::uint64_t bits = integer->getZExtValue();
+    if (bits == 0)
+      a_.xor_(to.r32(), to.r32());
+    else if (bits >> 32 == 0)
+      a_.mov(to.r32(), bits);
+    else
+      a_.mov(to.r64(), bits);
+    return;
+  }
+  const Place place = place_of(value, code_.module.getDataLayout());
+  if (const auto found = variables_.find(place.base); found != variables_.end()) {
+    a_.lea(to.r64(), x86::ptr(x86::rsp, found->second + static_cast<std::int32_t>(place.distance)));
+    return;
+  }
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(place.base)) {
+    const asmjit::Label label = code_.label_of(*global);
+    if (!label.isValid()) {
+      unknown_ = fmt::format("variable {}", global->getName().str());
+      return;
+    }
+    a_.lea(to.r64(), x86::ptr(label, static_cast<std::int32_t>(place.distance)));
+    return;
+  }
+  if (const auto* function = llvm::dyn_cast<llvm::Function>(value)) {
+    if (function->isDeclaration())
+      a_.mov(to.r64(), code_.address_of(function->getName()));
+    else
+      a_.lea(to.r64(), x86::ptr(code_.label_of(*function)));
+    return;
+  }
+  const auto* cast = llvm::dyn_cast<llvm::ConstantExpr>(value);
+  if (cast && (cast->getOpcode() == llvm::Instruction::PtrToInt || cast->getOpcode() == llvm::Instruction::IntToPtr))
+    return load_general(to, cast->getOperand(0));
+  const PieceId id = piece(value);
+  if (places_.is_in_register(id))
+    a_.mov(to.r64(), x86::gpq(places_.in_register(id)));
+  else
+    places_.load(to.id(), id);
+}
+
+x86::Gp Selector::general(const llvm::Value* value, unsigned bits) {
+  const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
+  if (llvm::isa<llvm::Constant, llvm::AllocaInst>(value) || (i && analysis_.is_deferred(*i))) {
+    const x86::Gp to = general_register(places_.temporary(Class::general), 64);
+    load_general(to, value);
+    return general_register(to.id(), bits);
+  }
+  return general_register(places_.in_register(piece(value)), bits);
+}
+
+x86::Gp Selector::extended(const llvm::Value* value, unsigned bits, bool is_signed) {
+  const unsigned own = shape(value).element_bits;
+  const x86::Gp from = general(value, 32);
+  if (own == bits || own >= 32) return general_register(from.id(), bits);
+  const x86::Gp to = general_register(places_.temporary(Class::general), bits);
+  if (own == 1) {
+    a_.mov(to.r32(), from.r32());
+    if (is_signed) a_.neg(to);
+  } else if (own == 8) {
+    is_signed ? a_.movsx(to, from.r8()) : a_.movzx(to.r32(), from.r8());
+  } else {
+    is_signed ? a_.movsx(to, from.r16()) : a_.movzx(to.r32(), from.r16());
+  }
+  return to;
+}
+
+asmjit::Operand Selector::general_or_constant(const llvm::Value* value, unsigned bits) {
+  if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(value)) {
+    const std::int64_t number = bits == 64 ? integer->getSExtValue()
+                                           : static_cast<std::int32_t>(integer->getZExtValue());
+    if (number == static_cast<std::int32_t>(number)) return asmjit::Imm(number);
+  }
+  return general(value, bits);
+}
+
+x86::Vec Selector::vector(const llvm::Value* value, unsigned n) {
+  return vector_register(places_.in_register(piece(value, n)), shape(value).bytes_of(n));
+}
+
+asmjit::Operand Selector::vector_or_memory(const llvm::Value* value, unsigned n, unsigned element_bits,
+                                           bool broadcasts) {
+  return places_.operand(piece(value, n), element_bits, shape(value).bytes_of(n), broadcasts);
+}
+
+x86::KReg Selector::mask(const llvm::Value* value) { return x86::k(places_.in_register(piece(value))); }
+
+x86::KReg Selector::lanes_of_piece(const llvm::Value* mask_value, const Shape& vector, unsigned n,
+                                   unsigned scratch) {
+  const x86::KReg all = mask(mask_value);
+  const unsigned before = vector.lanes_before(n);
+  if (before == 0) return all;
+  a_.kshiftrq(x86::k(scratch), all, before);
+  return x86::k(scratch);
+}
+
+x86::Vec Selector::define_vector(const llvm::Value* value, unsigned n) {
+  return vector_register(places_.define(piece(value, n)), shape(value).bytes_of(n));
+}
+
+x86::Gp Selector::define_general(const llvm::Value* value, unsigned bits) {
+  return general_register(places_.define(piece(value)), bits);
+}
+
+x86::KReg Selector::define_mask(const llvm::Value* value) { return x86::k(places_.define(piece(value))); }
+
+x86::Mem Selector::address(const llvm::Value* pointer, std::int64_t distance) {
+  const auto* i = llvm::dyn_cast<llvm::Instruction>(pointer);
+  Place place{pointer, 0};
+  if (!i || analysis_.is_deferred(*i) || llvm::isa<llvm::AllocaInst>(i))
+    place = place_of(pointer, code_.module.getDataLayout());
+  place.distance += distance;
+  const auto near = static_cast<std::int32_t>(place.distance);
+  if (const auto found = variables_.find(place.base); found != variables_.end())
+    return x86::ptr(x86::rsp, found->second + near);
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(place.base)) {
+    const asmjit::Label label = code_.label_of(*global);
+    if (label.isValid()) return x86::ptr(label, near);
+    unknown_ = fmt::format("variable {}", global->getName().str());
+  }
+  return x86::ptr(general(place.base, 64), near);
+}
+
+void Selector::mask_constant(unsigned reg, std::uint64_t bits) {
+  a_.mov(kScratch, bits);
+  a_.kmovq(x86::k(reg), kScratch);
+}
+
+x86::KReg Selector::first_lanes(unsigned count, unsigned scratch) {
+  mask_constant(scratch, count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1);
+  return x86::k(scratch);
+}
+
+void Selector::trim(const x86::KReg& reg, unsigned lanes) {
+  if (lanes == 64) return;
+  if (lanes == 8) return void(a_.kmovb(reg, reg));
+  if (lanes == 16) return void(a_.kmovw(reg, reg));
+  if (lanes == 32) return void(a_.kmovd(reg, reg));
+  a_.kandq(reg, reg, first_lanes(lanes, kScratchMask2));
+}
+
+}  // namespace raddle::jit::baseline

@@ -1,0 +1,179 @@
+// From instructions of LLVM's IR to the host's, one at a time in the order of the function. Each file select_*.cpp has those of one
+// family; what none of them knows, `unknown` names, and LLVM's own code generator then makes the module.
+#pragma once
+
+#include <llvm/IR/InstVisitor.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/baseline/analysis.h"
+#include "jit/baseline/places.h"
+
+namespace raddle::jit::baseline {
+
+/// What the host can do beyond AVX-512 F, BW, DQ, VL and CD.
+struct HostFeatures {
+  bool population_counts = false;  ///< of vectors' lanes
+  bool byte_permutations = false;
+};
+
+class Selector : public llvm::InstVisitor<Selector> {
+ public:
+  Selector(const llvm::Function& function, Code& code, const HostFeatures& features);
+
+  /// @returns false, with the reason in unknown()
+  bool write();
+  const std::string& unknown() const { return unknown_; }
+
+  // ---- InstVisitor: select_scalar.cpp, select_vector.cpp, select_casts.cpp ----
+  void visitBinaryOperator(llvm::BinaryOperator& i);
+  void visitUnaryOperator(llvm::UnaryOperator& i);
+  void visitICmpInst(llvm::ICmpInst& i);
+  void visitFCmpInst(llvm::FCmpInst& i);
+  void visitSelectInst(llvm::SelectInst& i);
+  void visitCastInst(llvm::CastInst& i);
+  void visitGetElementPtrInst(llvm::GetElementPtrInst& i);
+  void vector_of_addresses(llvm::GetElementPtrInst& i);
+  // ---- select_lanes.cpp ----
+  void visitShuffleVectorInst(llvm::ShuffleVectorInst& i);
+  void visitInsertElementInst(llvm::InsertElementInst& i);
+  void visitExtractElementInst(llvm::ExtractElementInst& i);
+  // ---- select_memory.cpp ----
+  void visitAllocaInst(llvm::AllocaInst&) {}
+  void visitLoadInst(llvm::LoadInst& i);
+  void visitStoreInst(llvm::StoreInst& i);
+  void visitAtomicRMWInst(llvm::AtomicRMWInst& i);
+  void visitAtomicCmpXchgInst(llvm::AtomicCmpXchgInst& i);
+  void visitFenceInst(llvm::FenceInst& i);
+  // ---- select_calls.cpp, select_intrinsics.cpp ----
+  void visitCallInst(llvm::CallInst& i);
+  void visitIntrinsicInst(llvm::IntrinsicInst& i);
+  // ---- select_control.cpp ----
+  void visitPHINode(llvm::PHINode&) {}
+  void visitBranchInst(llvm::BranchInst& i);
+  void visitSwitchInst(llvm::SwitchInst& i);
+  void visitReturnInst(llvm::ReturnInst& i);
+  void visitUnreachableInst(llvm::UnreachableInst&) { a_.ud2(); }
+  void visitInstruction(llvm::Instruction& i) { cannot(i); }
+
+ private:
+  void cannot(const llvm::Instruction& i);
+
+  // ---- the function's frame: select_control.cpp ----
+  /// @returns where the code says how far the stack pointer goes down, which is known at the end
+  std::uint32_t prologue();
+  void lay_out_variables();
+  void epilogue();
+  void write_block(llvm::BasicBlock& block);
+  void give_to_phis(const llvm::BasicBlock& from, const llvm::BasicBlock& to);
+  void jump(const llvm::BasicBlock& from, const llvm::BasicBlock& to);
+  bool has_phis(const llvm::BasicBlock& block) const { return !block.phis().empty(); }
+
+  // ---- operands ----
+  Shape shape(const llvm::Value* value) const { return *shape_of(value->getType()); }
+  PieceId piece(const llvm::Value* value, unsigned n = 0) { return analysis_.piece(value, n); }
+  /// In a register; constants and addresses of variables in a temporary one. @param bits  32 or 64
+  x86::Gp general(const llvm::Value* value, unsigned bits);
+  /// The same for a value whose type is narrower than the operation: extended.
+  x86::Gp extended(const llvm::Value* value, unsigned bits, bool is_signed);
+  /// As a register or, if it is a constant of 32 bits with a sign, that.
+  asmjit::Operand general_or_constant(const llvm::Value* value, unsigned bits);
+  void load_general(const x86::Gp& to, const llvm::Value* value);
+  x86::Vec vector(const llvm::Value* value, unsigned n = 0);
+  asmjit::Operand vector_or_memory(const llvm::Value* value, unsigned n, unsigned element_bits, bool broadcasts = true);
+  x86::KReg mask(const llvm::Value* value);
+  /// The lanes of a mask that belong to piece `n` of a vector, in a register that may be used for an instruction under a mask.
+  x86::KReg lanes_of_piece(const llvm::Value* mask_value, const Shape& vector, unsigned n,
+                           unsigned scratch = kScratchMask);
+  x86::Vec define_vector(const llvm::Value* value, unsigned n = 0);
+  x86::Gp define_general(const llvm::Value* value, unsigned bits);
+  x86::KReg define_mask(const llvm::Value* value);
+  x86::Mem address(const llvm::Value* pointer, std::int64_t distance = 0);
+  /// A mask register whose lowest bits are set.
+  x86::KReg first_lanes(unsigned count, unsigned scratch);
+  void mask_constant(unsigned reg, std::uint64_t bits);
+  /// Clears what lies beyond a mask's lanes, where its instructions do not.
+  void trim(const x86::KReg& reg, unsigned lanes);
+
+  // ---- select_scalar.cpp ----
+  void scalar_binary(llvm::BinaryOperator& i);
+  void scalar_shift(llvm::BinaryOperator& i);
+  void divide(llvm::BinaryOperator& i);
+  void scalar_select(llvm::SelectInst& i);
+  /// Sets the flags for it. @returns the condition under which it holds
+  asmjit::x86::CondCode compare(const llvm::ICmpInst& i);
+  /// Sets the flags for an i1. @returns the condition under which it is true
+  asmjit::x86::CondCode condition(const llvm::Value* value);
+
+  // ---- select_vector.cpp ----
+  void vector_binary(llvm::BinaryOperator& i);
+  void vector_shift(llvm::BinaryOperator& i);
+  void mask_binary(llvm::BinaryOperator& i);
+  void mask_select(llvm::SelectInst& i);
+  void vector_select(llvm::SelectInst& i);
+  void compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsigned predicate, unsigned element_bits);
+  /// Lane after lane in memory, by scalars: `write` takes them from kScratch (and kScratch2) to kScratch.
+  void lane_by_lane(llvm::Instruction& i, unsigned operands, llvm::function_ref<void(unsigned bits)> write);
+
+  // ---- select_casts.cpp ----
+  bool scalar_cast(llvm::CastInst& i);
+  bool vector_cast(llvm::CastInst& i);
+  bool cast_from_mask(llvm::CastInst& i);
+  bool cast_to_mask(llvm::CastInst& i);
+  bool widen(llvm::CastInst& i, std::uint32_t instruction);
+  bool narrow(llvm::CastInst& i, std::uint32_t instruction);
+  bool between_kinds(llvm::CastInst& i);
+
+  // ---- select_lanes.cpp ----
+  void splat(llvm::ShuffleVectorInst& i);
+  bool joins_halves(llvm::ShuffleVectorInst& i);
+  void permute(llvm::ShuffleVectorInst& i);
+  void permute_mask(llvm::ShuffleVectorInst& i);
+  /// Lanes of both masks, each spread to an element of so many bits, in kScratchVector. @returns false if there are none
+  void permute_spread(llvm::ShuffleVectorInst& i, unsigned bits);
+  /// All of the value's pieces one behind the other.
+  x86::Mem side_by_side(const llvm::Value* value);
+
+  // ---- select_memory.cpp ----
+  void load_piece(const x86::Vec& to, const x86::Mem& from, unsigned bytes);
+  void store_piece(const x86::Mem& to, const x86::Vec& from, unsigned bytes);
+  void masked_load(llvm::IntrinsicInst& i);
+  void masked_store(llvm::IntrinsicInst& i);
+  void gather(llvm::IntrinsicInst& i);
+  void scatter(llvm::IntrinsicInst& i);
+  void fill(llvm::IntrinsicInst& i);
+  void copy(llvm::IntrinsicInst& i);
+
+  // ---- select_intrinsics.cpp ----
+  bool vector_intrinsic(llvm::IntrinsicInst& i);
+  bool scalar_intrinsic(llvm::IntrinsicInst& i);
+  bool reduce(llvm::IntrinsicInst& i);
+  bool insert_part(llvm::IntrinsicInst& i);
+  bool extract_part(llvm::IntrinsicInst& i);
+  bool dot_of_bytes(llvm::IntrinsicInst& i);
+  void fused(llvm::IntrinsicInst& i);
+  void each_piece(llvm::IntrinsicInst& i, std::uint32_t instruction, int immediate = -1);
+
+  // ---- select_calls.cpp ----
+  void call(llvm::CallBase& i, const llvm::Value* callee, llvm::StringRef symbol,
+            llvm::ArrayRef<const llvm::Value*> arguments);
+
+  const llvm::Function& function_;
+  Code& code_;
+  x86::Assembler& a_;
+  const HostFeatures& features_;
+  Analysis analysis_;
+  Places places_;
+  std::string unknown_;
+  std::map<const llvm::BasicBlock*, asmjit::Label> labels_;
+  std::map<const llvm::BasicBlock*, Places::Contents> contents_;
+  llvm::DenseMap<const llvm::Value*, std::int32_t> variables_;
+  std::uint32_t outgoing_bytes_ = 0;
+  bool uses_vectors_ = false;
+};
+
+}  // namespace raddle::jit::baseline
