@@ -329,6 +329,7 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   const std::size_t written = module.getInstructionCount();
   optimise(module, target, *machine, tier, effort);
   if (effort.is_over()) return Compilation::Object();
+  if (dump_wanted("optimised")) module.print(llvm::errs(), nullptr);
   if (tier == Tier::quick) {
     std::string unknown;
     const double optimised = processor_milliseconds();
@@ -353,7 +354,6 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
     fmt::print(stderr, "{}, {}: {} instructions of LLVM, then {}; passes {:.2f} ms, code {:.2f} ms\n",
                module.getSourceFileName(), tier == Tier::quick ? "quick" : "optimised", written, left,
                optimised - start, processor_milliseconds() - optimised);
-  if (dump_wanted("optimised")) module.print(llvm::errs(), nullptr);
   if (!errors.empty()) return Error::unsupported("LLVM cannot compile it: {}", errors);
   return Compilation::Object(
       std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "kernel", false));

@@ -161,6 +161,7 @@ unsigned Places::in_register(PieceId id) {
     const unsigned reg = take(piece.kind);
     load(reg, id);
     own(id, reg);
+    piece.is_stored = !piece.is_constant();
   }
   const auto reg = static_cast<unsigned>(piece.place);
   pin(piece.kind, reg);
@@ -170,6 +171,7 @@ unsigned Places::in_register(PieceId id) {
 unsigned Places::define(PieceId id) {
   const unsigned reg = take(pieces_[id].kind);
   own(id, reg);
+  pieces_[id].is_stored = false;  // blocks that come earlier in the code may have loaded it already
   return reg;
 }
 
@@ -179,6 +181,7 @@ unsigned Places::define_from(PieceId id, PieceId from) {
     const auto reg = static_cast<unsigned>(pieces_[from].place);
     leave(from);
     own(id, reg);
+    pieces_[id].is_stored = false;
     pin(kind, reg);
     return reg;
   }

@@ -35,7 +35,7 @@ InstId conversion(const llvm::CastInst& i) {
       if (from->isHalfTy()) return to->isFloatTy() ? Inst::kIdVcvtph2ps : 0;
       return Inst::kIdVcvtps2pd;
     case llvm::Instruction::FPTrunc:
-      return to->isFloatTy() ? Inst::kIdVcvtpd2ps : 0;
+      return to->isFloatTy() ? Inst::kIdVcvtpd2ps : to->isHalfTy() && from->isFloatTy() ? Inst::kIdVcvtps2ph : 0;
     case llvm::Instruction::SIToFP:
       if (to_bits < 32) return 0;
       return wide_from ? (wide_to ? Inst::kIdVcvtqq2pd : Inst::kIdVcvtqq2ps)
@@ -126,7 +126,7 @@ bool Selector::vector_cast(llvm::CastInst& i) {
     instruction = narrowing(from, to);
   else
     instruction = conversion(i);
-  if (instruction == 0) return false;
+  if (instruction == 0) return is_vector && from < 32 && convert_narrow(i);
   if (!is_vector) {  // a scalar's other lanes do not matter, but may raise no exception that anybody sees
     if (from == 16) return false;
     if (from == 64 && to == 32) {
@@ -181,18 +181,26 @@ bool Selector::narrow(llvm::CastInst& i, std::uint32_t instruction) {
     const unsigned parts = std::max(1u, to.bytes_of(n) / each), first = 64 * n / std::max(1u, each);
     if (parts == 1) {
       const x86::Vec reg = vector(i.getOperand(0), first);
-      const x86::Vec result = define_vector(&i, n);
-      a_.emit(instruction, vector_register(result.id(), each), reg);
+      const x86::Vec result = vector_register(define_vector(&i, n).id(), each);
+      if (instruction == Inst::kIdVcvtps2ph)
+        a_.emit(instruction, result, reg, asmjit::Imm(4));  // as the control register says
+      else
+        a_.emit(instruction, result, reg);
       continue;
     }
-    if (each < 16) return false;
+    if (each < 16 && parts != 2) return false;
     const unsigned together = kScratchVector;
     for (unsigned part = 0; part < parts; ++part) {
       const x86::Vec reg = vector(i.getOperand(0), first + part);
       const unsigned to_reg = part == 0 ? together : kScratchVector2;
-      a_.emit(instruction, vector_register(to_reg, each), reg);
+      if (instruction == Inst::kIdVcvtps2ph)
+        a_.emit(instruction, vector_register(to_reg, each), reg, asmjit::Imm(4));
+      else
+        a_.emit(instruction, vector_register(to_reg, each), reg);
       if (part == 0) continue;
-      if (each == 32)
+      if (each == 8)
+        a_.vpunpcklqdq(x86::xmm(together), x86::xmm(together), x86::xmm(kScratchVector2));
+      else if (each == 32)
         a_.vinserti64x4(x86::zmm(together), x86::zmm(together), x86::ymm(kScratchVector2), part);
       else
         a_.vinserti32x4(x86::zmm(together), x86::zmm(together), x86::xmm(kScratchVector2), part);
@@ -202,9 +210,29 @@ bool Selector::narrow(llvm::CastInst& i, std::uint32_t instruction) {
   return true;
 }
 
+/// Bytes and halves to floats, by way of integers of 32 bits.
+bool Selector::convert_narrow(llvm::CastInst& i) {
+  const bool is_signed = i.getOpcode() == llvm::Instruction::SIToFP;
+  if (!is_signed && i.getOpcode() != llvm::Instruction::UIToFP) return false;
+  const Shape from = shape(i.getOperand(0)), to = shape(&i);
+  if (from.count != 1 || from.lanes != 16 || to.element_bits < 32) return false;
+  const x86::Zmm wide = x86::zmm(kScratchVector);
+  a_.emit(widening(from.element_bits, 32, is_signed), wide, vector(i.getOperand(0)));
+  for (unsigned n = 0; n < to.count; ++n) {
+    if (to.element_bits == 32) {
+      a_.vcvtdq2ps(define_vector(&i).zmm(), wide);
+      continue;
+    }
+    if (n == 1) a_.vextracti64x4(wide.ymm(), wide, 1);
+    a_.vcvtdq2pd(define_vector(&i, n).zmm(), wide.ymm());
+  }
+  return true;
+}
+
 bool Selector::cast_from_mask(llvm::CastInst& i) {
   const llvm::Value* value = i.getOperand(0);
   if (i.getOpcode() == llvm::Instruction::BitCast) {
+    if (shape(&i).kind != Class::general) return false;
     const x86::KReg from = mask(value);
     a_.kmovq(define_general(&i, 64), from);
     return true;

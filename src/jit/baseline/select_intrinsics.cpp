@@ -41,6 +41,8 @@ void Selector::visitIntrinsicInst(llvm::IntrinsicInst& i) {
     case llvm::Intrinsic::vector_reduce_xor:
     case llvm::Intrinsic::vector_reduce_umax:
     case llvm::Intrinsic::vector_reduce_umin:
+    case llvm::Intrinsic::vector_reduce_smax:
+    case llvm::Intrinsic::vector_reduce_smin:
       if (!reduce(i)) cannot(i);
       return;
     case llvm::Intrinsic::vector_insert:
@@ -50,7 +52,10 @@ void Selector::visitIntrinsicInst(llvm::IntrinsicInst& i) {
       if (!extract_part(i)) cannot(i);
       return;
     case llvm::Intrinsic::x86_avx512_vpdpbusd_512:
-      if (!dot_of_bytes(i)) cannot(i);
+      if (!dot(i, Inst::kIdVpdpbusd)) cannot(i);
+      return;
+    case llvm::Intrinsic::x86_avx512bf16_dpbf16ps_512:
+      if (!dot(i, Inst::kIdVdpbf16ps)) cannot(i);
       return;
     default:
       break;
@@ -115,6 +120,12 @@ bool Selector::reduce(llvm::IntrinsicInst& i) {
     case llvm::Intrinsic::vector_reduce_umax:
       instruction = is_wide ? Inst::kIdVpmaxuq : Inst::kIdVpmaxud;
       break;
+    case llvm::Intrinsic::vector_reduce_smax:
+      instruction = is_wide ? Inst::kIdVpmaxsq : Inst::kIdVpmaxsd;
+      break;
+    case llvm::Intrinsic::vector_reduce_smin:
+      instruction = is_wide ? Inst::kIdVpminsq : Inst::kIdVpminsd;
+      break;
     default:
       instruction = is_wide ? Inst::kIdVpminuq : Inst::kIdVpminud;
   }
@@ -170,10 +181,10 @@ bool Selector::extract_part(llvm::IntrinsicInst& i) {
   return true;
 }
 
-bool Selector::dot_of_bytes(llvm::IntrinsicInst& i) {
+bool Selector::dot(llvm::IntrinsicInst& i, std::uint32_t instruction) {
   const unsigned left = vector(i.getArgOperand(1)).id(), right = vector(i.getArgOperand(2)).id();
   const unsigned to = places_.define_from(piece(&i), piece(i.getArgOperand(0)));
-  a_.vpdpbusd(x86::zmm(to), x86::zmm(left), x86::zmm(right));
+  a_.emit(instruction, x86::zmm(to), x86::zmm(left), x86::zmm(right));
   return true;
 }
 
@@ -282,6 +293,23 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
               define_vector(&i), from);
       return true;
     }
+    case llvm::Intrinsic::cttz:
+      if (bits != 32) return false;
+      count_trailing(i);
+      return true;
+    case llvm::Intrinsic::fshl:
+    case llvm::Intrinsic::fshr:
+      return rotate(i);
+    case llvm::Intrinsic::x86_avx512_pmaddw_d_512: {
+      const x86::Vec left = vector(i.getArgOperand(0)), right = vector(i.getArgOperand(1));
+      a_.vpmaddwd(define_vector(&i).zmm(), left.zmm(), right.zmm());
+      return true;
+    }
+    case llvm::Intrinsic::x86_avx512_permvar_di_512: {
+      const x86::Vec from = vector(i.getArgOperand(0)), index = vector(i.getArgOperand(1));
+      a_.emit(Inst::kIdVpermq, define_vector(&i).zmm(), index.zmm(), from.zmm());
+      return true;
+    }
     case llvm::Intrinsic::bitreverse:
       if (bits < 32) return false;
       lane_by_lane(i, 1, [&](unsigned) {
@@ -303,7 +331,7 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
     case llvm::Intrinsic::usub_sat:
     case llvm::Intrinsic::sadd_sat:
     case llvm::Intrinsic::ssub_sat:
-      if (bits > 16) return false;
+      if (bits > 16) return saturate(i);
       switch (i.getIntrinsicID()) {
         case llvm::Intrinsic::uadd_sat:
           return by_size(Inst::kIdVpaddusb, Inst::kIdVpaddusw, 0, 0);
@@ -319,8 +347,93 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
   }
 }
 
+/// Sums and differences of 32 bits that stay where they would leave the type.
+bool Selector::saturate(llvm::IntrinsicInst& i) {
+  const Shape all = shape(&i);
+  if (all.element_bits != 32) return false;
+  const ID id = i.getIntrinsicID();
+  const bool is_sum = id == llvm::Intrinsic::uadd_sat || id == llvm::Intrinsic::sadd_sat;
+  const bool is_signed = id == llvm::Intrinsic::sadd_sat || id == llvm::Intrinsic::ssub_sat;
+  const x86::KReg beyond = x86::k(kScratchMask);
+  if (is_signed) {
+    a_.mov(x86::eax, 0x7fffffff);
+    a_.vpbroadcastd(x86::zmm(kScratchVector3), x86::eax);
+  }
+  for (unsigned n = 0; n < all.count; ++n) {
+    const x86::Zmm left = vector(i.getArgOperand(0), n).zmm(), right = vector(i.getArgOperand(1), n).zmm();
+    const x86::Zmm to = define_vector(&i, n).zmm(), sign = x86::zmm(kScratchVector), other = x86::zmm(kScratchVector2);
+    is_sum ? a_.vpaddd(to, left, right) : a_.vpsubd(to, left, right);
+    if (!is_signed && is_sum) {
+      a_.vpcmpud(beyond, to, left, 1);
+      a_.k(beyond).vpternlogd(to, to, to, 0xff);
+    } else if (!is_signed) {
+      a_.vpcmpud(beyond, left, right, 1);
+      a_.k(beyond).vpxord(to, to, to);
+    } else {  // the result's sign is neither operand's (of a difference: the left's, where they differ)
+      a_.vpxord(sign, left, to);
+      a_.vpxord(other, is_sum ? right : left, is_sum ? to : right);
+      a_.vpandd(sign, sign, other);
+      a_.vpmovd2m(beyond, sign);
+      a_.vpsrad(other, left, 31);
+      a_.vpxord(other, other, x86::zmm(kScratchVector3));
+      a_.k(beyond).vmovdqa32(to, other);
+    }
+  }
+  return true;
+}
+
+/// The upper or lower half of two values side by side that are shifted together.
+bool Selector::rotate(llvm::IntrinsicInst& i) {
+  const Shape all = shape(&i);
+  const unsigned bits = all.element_bits;
+  if (bits != 32 && bits != 64) return false;
+  const bool is_left = i.getIntrinsicID() == llvm::Intrinsic::fshl, is_wide = bits == 64;
+  a_.mov(kScratch, bits - 1);
+  const x86::Zmm limit = x86::zmm(kScratchVector3);
+  is_wide ? a_.vpbroadcastq(limit, kScratch) : a_.vpbroadcastd(limit, x86::eax);
+  for (unsigned n = 0; n < all.count; ++n) {
+    const x86::Zmm high = vector(i.getArgOperand(0), n).zmm(), low = vector(i.getArgOperand(1), n).zmm();
+    const x86::Zmm by = vector(i.getArgOperand(2), n).zmm(), to = define_vector(&i, n).zmm();
+    const x86::Zmm amount = x86::zmm(kScratchVector), rest = x86::zmm(kScratchVector2);
+    a_.vpandq(amount, by, limit);
+    a_.vpandnq(rest, by, limit);  // one less than what is left, so that the other shift is one and that
+    const InstId left = is_wide ? Inst::kIdVpsllvq : Inst::kIdVpsllvd, right = is_wide ? Inst::kIdVpsrlvq : Inst::kIdVpsrlvd;
+    if (is_left) {
+      is_wide ? a_.vpsrlq(to, low, 1) : a_.vpsrld(to, low, 1);
+      a_.emit(right, to, to, rest);
+      a_.emit(left, amount, high, amount);
+    } else {
+      is_wide ? a_.vpsllq(to, high, 1) : a_.vpslld(to, high, 1);
+      a_.emit(left, to, to, rest);
+      a_.emit(right, amount, low, amount);
+    }
+    a_.vporq(to, to, amount);
+  }
+  return true;
+}
+
+/// 31 less the leading zeros of the lowest bit alone, and 32 where there is none.
+void Selector::count_trailing(llvm::IntrinsicInst& i) {
+  const Shape all = shape(&i);
+  a_.mov(x86::eax, 31);
+  a_.vpbroadcastd(x86::zmm(kScratchVector3), x86::eax);
+  a_.mov(x86::eax, 32);
+  for (unsigned n = 0; n < all.count; ++n) {
+    const x86::Zmm from = vector(i.getArgOperand(0), n).zmm();
+    const x86::Zmm to = define_vector(&i, n).zmm(), lowest = x86::zmm(kScratchVector);
+    a_.vpxord(lowest, lowest, lowest);
+    a_.vpsubd(lowest, lowest, from);
+    a_.vpandd(lowest, lowest, from);
+    a_.vplzcntd(lowest, lowest);
+    a_.vpsubd(to, x86::zmm(kScratchVector3), lowest);
+    a_.vptestnmd(x86::k(kScratchMask), from, from);
+    a_.k(x86::k(kScratchMask)).vpbroadcastd(to, x86::eax);
+  }
+}
+
 bool Selector::scalar_intrinsic(llvm::IntrinsicInst& i) {
   const unsigned own = shape(&i).element_bits, bits = own == 64 ? 64 : 32;
+  if (i.arg_size() == 0) return false;
   const llvm::Value* value = i.getArgOperand(0);
   auto least = [&](x86::CondCode keeps, bool is_signed) {
     const x86::Gp left = extended(value, bits, is_signed), right = extended(i.getArgOperand(1), bits, is_signed);
@@ -339,6 +452,15 @@ bool Selector::scalar_intrinsic(llvm::IntrinsicInst& i) {
       return least(x86::CondCode::kL, true);
     case llvm::Intrinsic::smax:
       return least(x86::CondCode::kG, true);
+    case llvm::Intrinsic::usub_sat: {
+      const x86::Gp left = extended(value, bits, false), right = extended(i.getArgOperand(1), bits, false);
+      const x86::Gp to = define_general(&i, bits);
+      a_.xor_(x86::eax, x86::eax);
+      a_.mov(to, left);
+      a_.sub(to, right);
+      a_.cmov(x86::CondCode::kB, to, general_register(kScratch.id(), bits));
+      return true;
+    }
     case llvm::Intrinsic::ctpop: {
       const x86::Gp from = extended(value, bits, false);
       a_.popcnt(define_general(&i, bits), from);

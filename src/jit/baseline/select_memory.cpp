@@ -153,7 +153,8 @@ void Selector::masked_load(llvm::IntrinsicInst& i) {
     at.addOffset(64 * n);
     const unsigned width = std::max(16u, width_of(all.bytes_of(n)));
     if (zeroes) {
-      a_.k(lanes).z().emit(move, vector_register(define_vector(&i, n).id(), width), at);
+      const x86::Vec to = vector_register(define_vector(&i, n).id(), width);  // may store what was there
+      a_.k(lanes).z().emit(move, to, at);
     } else {
       const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(3), n));
       a_.k(lanes).emit(move, vector_register(to, width), at);
@@ -181,6 +182,7 @@ void Selector::gather(llvm::IntrinsicInst& i) {
   const llvm::Type* element = i.getType()->getScalarType();
   if (all.lanes % 8 != 0 || all.element_bits < 32 || element->isPointerTy()) return cannot(i);
   const bool is_wide = all.element_bits == 64;
+  if (!is_wide && all.lanes == 16) return gather_twice(i);
   if (!is_wide && all.lanes != 8) return cannot(i);
   const auto* other = llvm::dyn_cast<llvm::Constant>(i.getArgOperand(3));
   const bool zeroes = other && (llvm::isa<llvm::UndefValue>(other) || other->isNullValue());
@@ -201,6 +203,22 @@ void Selector::gather(llvm::IntrinsicInst& i) {
     else
       a_.k(left).vpgatherqd(to.ymm(), from);
   }
+}
+
+/// Sixteen lanes of 32 bits, in two halves of eight.
+void Selector::gather_twice(llvm::IntrinsicInst& i) {
+  const x86::KReg left = x86::k(kScratchMask);
+  const unsigned halves[] = {kScratchVector, kScratchVector2};
+  for (unsigned half = 0; half < 2; ++half) {
+    const x86::KReg lanes = mask(i.getArgOperand(2));
+    const x86::Zmm at = vector(i.getArgOperand(0), half).zmm();
+    a_.kshiftrq(left, lanes, 8 * half);
+    const x86::Ymm to = x86::ymm(halves[half]);
+    const x86::Zmm other = vector(i.getArgOperand(3)).zmm();
+    a_.vextracti64x4(to, other, half);
+    a_.k(left).vpgatherqd(to, x86::ptr(std::uint64_t{0}, at, 0));
+  }
+  a_.vinserti64x4(define_vector(&i).zmm(), x86::zmm(kScratchVector), x86::ymm(kScratchVector2), 1);
 }
 
 void Selector::scatter(llvm::IntrinsicInst& i) {
@@ -301,14 +319,32 @@ void Selector::visitAtomicRMWInst(llvm::AtomicRMWInst& i) {
       case llvm::AtomicRMWInst::UMin:
         keeps = x86::CondCode::kB;
         break;
+      case llvm::AtomicRMWInst::UIncWrap:
+      case llvm::AtomicRMWInst::UDecWrap:
+        break;
       default:
         return cannot(i);
     }
     a_.mov(old, at);
     const asmjit::Label again = a_.newLabel();
     a_.bind(again);
-    a_.mov(fresh, value);
-    if (instruction != 0) {
+    if (operation == llvm::AtomicRMWInst::UIncWrap) {  // zero at the limit and beyond
+      const x86::Gp none = general_register(kScratch3.id(), bits);
+      a_.lea(kScratch2, x86::ptr(kScratch, 1));
+      a_.xor_(x86::edx, x86::edx);
+      a_.cmp(old, value);
+      a_.cmov(x86::CondCode::kAE, fresh, none);
+    } else if (operation == llvm::AtomicRMWInst::UDecWrap) {  // the limit at zero and beyond the limit
+      a_.mov(fresh, old);
+      a_.sub(fresh, 1);
+      a_.cmov(x86::CondCode::kB, fresh, value);
+      a_.cmp(old, value);
+      a_.cmov(x86::CondCode::kA, fresh, value);
+    } else {
+      a_.mov(fresh, value);
+    }
+    if (operation == llvm::AtomicRMWInst::UIncWrap || operation == llvm::AtomicRMWInst::UDecWrap) {
+    } else if (instruction != 0) {
       a_.emit(instruction, fresh, old);
     } else {
       a_.cmp(old, value);

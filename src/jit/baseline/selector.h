@@ -126,6 +126,7 @@ class Selector : public llvm::InstVisitor<Selector> {
   bool cast_to_mask(llvm::CastInst& i);
   bool widen(llvm::CastInst& i, std::uint32_t instruction);
   bool narrow(llvm::CastInst& i, std::uint32_t instruction);
+  bool convert_narrow(llvm::CastInst& i);
   bool between_kinds(llvm::CastInst& i);
 
   // ---- select_lanes.cpp ----
@@ -144,6 +145,7 @@ class Selector : public llvm::InstVisitor<Selector> {
   void masked_load(llvm::IntrinsicInst& i);
   void masked_store(llvm::IntrinsicInst& i);
   void gather(llvm::IntrinsicInst& i);
+  void gather_twice(llvm::IntrinsicInst& i);
   void scatter(llvm::IntrinsicInst& i);
   void fill(llvm::IntrinsicInst& i);
   void copy(llvm::IntrinsicInst& i);
@@ -154,7 +156,11 @@ class Selector : public llvm::InstVisitor<Selector> {
   bool reduce(llvm::IntrinsicInst& i);
   bool insert_part(llvm::IntrinsicInst& i);
   bool extract_part(llvm::IntrinsicInst& i);
-  bool dot_of_bytes(llvm::IntrinsicInst& i);
+  /// Sums of products, added to the first operand.
+  bool dot(llvm::IntrinsicInst& i, std::uint32_t instruction);
+  bool saturate(llvm::IntrinsicInst& i);
+  bool rotate(llvm::IntrinsicInst& i);
+  void count_trailing(llvm::IntrinsicInst& i);
   void fused(llvm::IntrinsicInst& i);
   void each_piece(llvm::IntrinsicInst& i, std::uint32_t instruction, int immediate = -1);
 
