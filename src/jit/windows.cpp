@@ -92,10 +92,11 @@ llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigne
   return mask;
 }
 
-/// Marks a load that reaches device memory.
+/// Marks a load that reaches device memory, unless the turn before has prefetched for it.
 llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
   const Mod space = cursor_.opcode().get(ModKind::space);
-  if (space == Mod::global || space == Mod::none) mark_device_load(*load);
+  if (fetched_ahead_ != cursor_.instruction && (space == Mod::global || space == Mod::none))
+    mark_device_load(*load);
   return load;
 }
 
@@ -119,6 +120,7 @@ void MemoryAccess::prefetch_next_turn(const Access& a, const Operand& address) {
   if (module_.kernel.kind() != exec::BlockKind::regions) return;
   auto* distance = step_of_turn(address);
   if (distance == nullptr) return;
+  fetched_ahead_ = cursor_.instruction;
   for (unsigned p = 0; p < code_.parts(); ++p) {
     Window w = window_of(a, p);
     auto* first = ir_.CreateAdd(ir_.CreateAdd(values_.scalar(a.address, p).v, distance),
