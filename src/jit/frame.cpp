@@ -126,7 +126,7 @@ class FrameAnalysis {
   }
 
   void find_also_read() {
-    also_.assign(f_.instructions.size(), ptx::kNone);
+    also_.resize(f_.instructions.size());
     for (BlockId b : order_)
       for (std::uint32_t n = f_.blocks[b].begin; n < f_.blocks[b].end; ++n)
         also_[n] = also_read_(b, f_.instructions[n]);
@@ -148,7 +148,7 @@ class FrameAnalysis {
             for (RegisterId r : use.saved) set(row, r, true);
           }
           step_back(n, [&](RegisterId r, bool value) { set(row, r, value); });
-          if (also_[n] != ptx::kNone) set(row, also_[n], true);
+          for (RegisterId r : also_[n]) set(row, r, true);
         }
         again |= join(needed[*b], row);
       }
@@ -162,7 +162,7 @@ class FrameAnalysis {
   const std::vector<BlockId> order_;
   std::vector<std::uint32_t> index_;  // by register: its place in rows, kNone if no barrier holds it
   std::uint32_t count_ = 0;
-  std::vector<RegisterId> also_;  // by instruction
+  std::vector<std::vector<RegisterId>> also_;  // by instruction
   std::map<std::uint32_t, FrameUse> uses_;
   ptx::RegisterUses now_;
 };

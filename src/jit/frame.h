@@ -22,8 +22,8 @@ struct FrameUse {
 
 /// By instruction: what each barrier of the block in `function` does to the frame. All lanes of a warp come
 /// to such a barrier together, so that what a lane needs follows from the paths through the program alone.
-/// @param also_read  the register that an instruction's code reads beside its operands, ptx::kNone for none
-using AlsoRead = std::function<ptx::RegisterId(ptx::BlockId, const ptx::Instruction&)>;
+/// @param also_read  registers that an instruction's code reads beside its operands
+using AlsoRead = std::function<std::vector<ptx::RegisterId>(ptx::BlockId, const ptx::Instruction&)>;
 std::map<std::uint32_t, FrameUse> frame_uses(const ptx::Function& function, const ptx::Cfg& cfg,
                                              const ptx::Liveness& live, const AlsoRead& also_read);
 

@@ -341,14 +341,17 @@ void Regions::tell_first() {
 }
 
 /// A load that prefetches what the next turn will read needs the step of its address there.
-ptx::RegisterId Regions::read_to_prefetch(BlockId b, const ptx::Instruction& i) const {
-  if (!i.opcode->is(isa::Effects::reads)) return ptx::kNone;
-  for (const ptx::Operand& o : f_.operands_of(i))
-    if (o.kind == ptx::Operand::Kind::address && o.base == ptx::Operand::Base::reg)
-      if (const ptx::Operand* step = plan_.step_around_barrier(b, o.index);
-          step != nullptr && step->kind == ptx::Operand::Kind::reg)
-        return step->index;
-  return ptx::kNone;
+std::vector<ptx::RegisterId> Regions::read_to_prefetch(BlockId b, const ptx::Instruction& i) const {
+  std::vector<ptx::RegisterId> read;
+  if (!i.opcode->is(isa::Effects::reads)) return read;
+  for (const ptx::Operand& o : f_.operands_of(i)) {
+    if (o.kind != ptx::Operand::Kind::address || o.base != ptx::Operand::Base::reg) continue;
+    const auto step = plan_.turns.step(b, o.index);
+    if (!step) continue;
+    for (const TurnStep::Term& term : step->terms)
+      for (const ptx::Operand* factor : term.factors) read.push_back(factor->index);
+  }
+  return read;
 }
 
 /// Behind what barriers hold, as a warp comes to others of them after it has parted. One place serves all

@@ -70,7 +70,7 @@ class Regions {
   void move(const Moves& moves, Transfer direction);
   void lay_out_pauses();
   void tell_first();
-  ptx::RegisterId read_to_prefetch(BlockId b, const ptx::Instruction& i) const;
+  std::vector<ptx::RegisterId> read_to_prefetch(BlockId b, const ptx::Instruction& i) const;
   void transfer(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places,
                 Transfer direction);
   void save_by_lanes(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places);
