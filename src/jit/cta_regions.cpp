@@ -33,7 +33,7 @@ bool JitExecutable::may_run_together(const Regions& regions, unsigned w) const {
   const std::uint32_t state = regions.states[w];
   std::uint32_t other = 0;
   for (unsigned k = w + 1; k < w + together; ++k) other |= regions.states[k] ^ state;
-  return other == 0 && (state == kNotBegun || together_states[state]);
+  return other == 0 && (state == kNotBegun || together_states[state] != 0);
 }
 
 /// Takes warps, one after the other, until none of the region is left to take.
@@ -57,33 +57,44 @@ void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
   }
 }
 
-/// The same where several may run together.
+/// The same where several may run together, whose regions may be as short as 100 ns.
 void JitExecutable::run_region_together(exec::CtaContext& cta, Regions& regions) {
+  const unsigned count = together;
   while (regions.next < cta.warp_count) {
     const unsigned w = regions.next;
-    const bool are_together = may_run_together(regions, w);
-    const unsigned count = are_together ? together : 1;
-    regions.next += count;
-    std::uint32_t state = regions.states[w];
-    bool alone = state != 0;
-    if (state == kNotBegun) state = 0;
-    unsigned waiting = 0, clusters = 0;
-    const auto come = [&](unsigned warps, std::uint32_t to) {
-      clusters += (to & kAtCluster) != 0 ? warps : 0;
-      waiting += (to & ~kAtCluster) != 0 ? warps : 0;
-      return to & ~kAtCluster;
-    };
-    if (are_together) {
-      state = enter(cta, regions, w, count, state | kTogether);
-      alone = (state & kParted) != 0;
-      state &= ~kParted;
-      if (!alone) std::fill_n(regions.states + w, count, come(count, state));
+    if (!may_run_together(regions, w)) {
+      run_alone(cta, regions, w, 1);
+      continue;
     }
-    for (unsigned k = w; alone && k < w + count; ++k)
-      regions.states[k] = come(1, enter(cta, regions, k, 1, state));
-    regions.over += count;
-    regions.waiting += waiting;
-    regions.clusters += clusters;
+    regions.next = w + count;
+    const std::uint32_t from = regions.states[w];
+    const std::uint32_t state = enter(cta, regions, w, count, (from == kNotBegun ? 0 : from) | kTogether);
+    if ((state & kParted) != 0) {
+      const std::uint32_t at = state & ~kParted;
+      std::fill_n(regions.states + w, count, at == 0 ? kNotBegun : at);  // quick code parts at once
+      run_alone(cta, regions, w, count);
+      continue;
+    }
+    come(regions, w, count, state);
+  }
+}
+
+/// Warps come to the region's end, or to their own.
+void JitExecutable::come(Regions& regions, unsigned w, unsigned count, std::uint32_t state) {
+  const std::uint32_t stays = state & ~kAtCluster;
+  for (unsigned k = 0; k < count; ++k) regions.states[w + k] = stays;
+  regions.over += count;
+  regions.waiting += stays != 0 ? count : 0;
+  regions.clusters += (state & kAtCluster) != 0 ? count : 0;
+}
+
+/// Warps go on by lanes, one after the other.
+void JitExecutable::run_alone(exec::CtaContext& cta, Regions& regions, unsigned first, unsigned count) {
+  regions.next = first + count;
+  for (unsigned w = first; w < first + count; ++w) {
+    std::uint32_t state = regions.states[w];
+    if (state != 0) state = enter(cta, regions, w, 1, state == kNotBegun ? 0 : state);
+    come(regions, w, 1, state);
   }
 }
 

@@ -38,7 +38,7 @@ class JitExecutable final : public exec::Executable {
   std::shared_ptr<Compilation> improvement;  ///< better code in the making; given up when the executable goes
   std::uint32_t frame_bytes = 0;             ///< regions: saved state of one warp
   unsigned together = 0;                     ///< regions: warps that one entry runs together; 0: none
-  std::vector<bool> together_states;         ///< by state: whether that may be entered together
+  std::vector<char> together_states;         ///< by state: whether that may be entered together
   std::vector<bool> turn_states;  ///< by state: whether a prelude goes on there; empty: there is none
   std::uint64_t call_stack = 0;   ///< part of stack_bytes: for calls of unknown depth
 
@@ -68,6 +68,8 @@ class JitExecutable final : public exec::Executable {
   bool may_run_together(const Regions& regions, unsigned w) const;
   std::uint32_t enter(exec::CtaContext& cta, Regions& regions, unsigned w, unsigned count,
                       std::uint32_t state);
+  static void come(Regions& regions, unsigned w, unsigned count, std::uint32_t state);
+  void run_alone(exec::CtaContext& cta, Regions& regions, unsigned first, unsigned count);
   void pass_cluster_barrier(exec::CtaContext& cta, Regions& regions);
   void run_prelude(exec::CtaContext& cta, Regions& regions);
   CtasAhead* find_ahead(const exec::CtaContext& cta) const;
