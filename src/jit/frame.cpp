@@ -170,8 +170,7 @@ class FrameAnalysis {
 }  // namespace
 
 std::map<std::uint32_t, FrameUse> frame_uses(const ptx::Function& function, const ptx::Cfg& cfg,
-                                             const ptx::Liveness& live,
-                                             const AlsoRead& also_read) {
+                                             const ptx::Liveness& live, const AlsoRead& also_read) {
   return FrameAnalysis(function, cfg, live, also_read).run();
 }
 

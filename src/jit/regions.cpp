@@ -313,7 +313,8 @@ void Regions::lay_out_fragments(Holding& holding, FrameLayout& frame) {
 }
 
 void Regions::lay_out() {
-  uses_ = frame_uses(f_, plan_.cfg, plan_.live, [this](BlockId b, const ptx::Instruction& i) { return read_to_prefetch(b, i); });
+  uses_ = frame_uses(f_, plan_.cfg, plan_.live,
+                     [this](BlockId b, const ptx::Instruction& i) { return read_to_prefetch(b, i); });
   Holding holding;
   std::uint32_t barrier = 0;
   for (const auto& [n, use] : uses_) {

@@ -109,7 +109,8 @@ TEST(Frame, WhatTheEntryAndATurnMayChangeIsSavedEachTime) {
 
 TEST(Frame, LoadsWhatAnInstructionReadsBesideItsOperands) {
   Barriers b = barriers_of(
-      "mov.u32 %a, 64; mov.u32 %c, %tid.x; AGAIN: bar.sync 0; ld.shared.u32 %b, [%a]; bar.sync 0; add.u32 %a, "
+      "mov.u32 %a, 64; mov.u32 %c, %tid.x; AGAIN: bar.sync 0; ld.shared.u32 %b, [%a]; bar.sync 0; add.u32 "
+      "%a, "
       "%a, %c; setp.lt.u32 %p, %a, 900; @%p bra AGAIN; ret;");
   EXPECT_THAT(b.loaded, ElementsAre(ElementsAre("%a", "%c"), ElementsAre("%a", "%c")));
 }

@@ -42,18 +42,21 @@ TEST(Turns, ARegisterMovesByWhatIsAddedToIt) {
 
 TEST(Turns, AnAddressMovesAsTheIndexThatItFollowsFrom) {
   // a[(i + t) * n + n], i += 32
-  EXPECT_EQ(step_of_a("add.u32 %u, %i, %t; mad.lo.u32 %u, %u, %n, %n; mul.wide.u32 %w, %u, 4; add.u64 %a, %b, "
-                      "%w; bar.sync 0; add.u32 %i, %i, 32;"),
-            "unknown");  // %u is written twice
+  EXPECT_EQ(
+      step_of_a("add.u32 %u, %i, %t; mad.lo.u32 %u, %u, %n, %n; mul.wide.u32 %w, %u, 4; add.u64 %a, %b, "
+                "%w; bar.sync 0; add.u32 %i, %i, 32;"),
+      "unknown");  // %u is written twice
   EXPECT_EQ(step_of_a("mad.lo.u32 %u, %i, %n, %t; mul.wide.u32 %w, %u, 4; add.u64 %a, %b, %w; bar.sync 0; "
                       "add.u32 %i, %i, 32;"),
             "128 %n");
-  EXPECT_EQ(step_of_a("shl.b32 %u, %i, 2; cvt.u64.u32 %w, %u; sub.u64 %a, %b, %w; bar.sync 0; add.u32 %i, %i, "
-                      "%n;"),
-            "-4 %n");
-  EXPECT_EQ(step_of_a("cvt.u64.u32 %w, %i; add.u64 %c, %w, %w; add.u64 %a, %c, %b; bar.sync 0; add.u32 %i, %i, "
-                      "8;"),
-            "8 + 8");
+  EXPECT_EQ(
+      step_of_a("shl.b32 %u, %i, 2; cvt.u64.u32 %w, %u; sub.u64 %a, %b, %w; bar.sync 0; add.u32 %i, %i, "
+                "%n;"),
+      "-4 %n");
+  EXPECT_EQ(
+      step_of_a("cvt.u64.u32 %w, %i; add.u64 %c, %w, %w; add.u64 %a, %c, %b; bar.sync 0; add.u32 %i, %i, "
+                "8;"),
+      "8 + 8");
 }
 
 TEST(Turns, OtherwiseItIsNotKnown) {
