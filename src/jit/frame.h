@@ -1,7 +1,7 @@
 // What a warp keeps in its frame across the barriers of a kernel that runs as regions: which registers it
 // writes there when it suspends, which it reads when it goes on, and where each lies. It writes a register
 // that does not change between two barriers once, and reads none that nobody uses between them. What only the
-// way from the kernel's begin to its first barrier computes is written on that way, not in each turn of a loop.
+// way from the kernel's begin to its first barrier computes is written on that way, not in each turn.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // How far registers move from one turn of a loop around a barrier to the next. To LLVM such a loop is none,
-// as regions leave the function at the barrier, so that it is found here: for the prefetches of the next turn.
+// as regions leave the function at the barrier, so that it is found here, for prefetches of the next turn.
 #pragma once
 
 #include <cstdint>
