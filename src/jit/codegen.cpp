@@ -336,9 +336,11 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
     const std::size_t left = module.getInstructionCount();
     auto object = baseline::generate(module, target, *machine, unknown);
     if (dump_wanted("times"))
-      fmt::print(stderr, "{}, quick: {} instructions of LLVM, then {}; passes {:.2f} ms, baseline code {:.2f} ms{}{}\n",
-                 module.getSourceFileName(), written, left, optimised - start, processor_milliseconds() - optimised,
-                 object ? "" : "; left to LLVM: ", unknown);
+      fmt::print(
+          stderr,
+          "{}, quick: {} instructions of LLVM, then {}; passes {:.2f} ms, baseline code {:.2f} ms{}{}\n",
+          module.getSourceFileName(), written, left, optimised - start, processor_milliseconds() - optimised,
+          object ? "" : "; left to LLVM: ", unknown);
     if (object) return Compilation::Object(std::move(object));
     split_long_blocks(module);
   }

@@ -26,13 +26,15 @@ bool join(Row& into, const Row& more) {
 
 class FrameAnalysis {
  public:
-  FrameAnalysis(const ptx::Function& f, const ptx::Cfg& cfg, const ptx::Liveness& live)
-      : f_(f), cfg_(cfg), live_(live), order_(ptx::reverse_postorder(cfg)) {}
+  FrameAnalysis(const ptx::Function& f, const ptx::Cfg& cfg, const ptx::Liveness& live,
+                const AlsoRead& also_read)
+      : f_(f), cfg_(cfg), live_(live), also_read_(also_read), order_(ptx::reverse_postorder(cfg)) {}
 
   std::map<std::uint32_t, FrameUse> run() {
     find_held();
     if (uses_.empty()) return {};
     find_saved();
+    find_also_read();
     find_loaded();
     return std::move(uses_);
   }
@@ -83,26 +85,51 @@ class FrameAnalysis {
     }
   }
 
-  /// Forwards: what may have changed since the last barrier. At entry everything has.
+  /// What may have changed since the entry, on ways without a barrier, and since the last barrier.
+  struct Changed {
+    Row since_entry, since_barrier;
+    bool is_behind = false;  // some barrier
+    bool add(const Changed& more) {
+      bool changed = more.is_behind && !is_behind;
+      is_behind = is_behind || more.is_behind;
+      changed |= join(since_entry, more.since_entry);
+      return join(since_barrier, more.since_barrier) || changed;
+    }
+  };
+
+  /// Forwards. At entry everything has changed.
   void find_saved() {
-    std::vector<Row> changed(f_.blocks.size(), Row(count_));
-    changed[order_.front()].assign(count_, true);
+    std::vector<Changed> at(f_.blocks.size(), Changed{Row(count_), Row(count_)});
+    at[order_.front()].since_entry.assign(count_, true);
     for (bool again = true; again;) {
       again = false;
       for (BlockId b : order_) {
-        Row row = changed[b];
-        for (std::uint32_t n = f_.blocks[b].begin; n < f_.blocks[b].end; ++n) {
-          if (is_barrier(f_.instructions[n])) {
-            FrameUse& use = uses_[n];
-            use.saved = held_in(use, row);
-            row.assign(count_, false);
-          }
-          ptx::register_uses(f_, f_.instructions[n], now_);
-          for (RegisterId r : now_.definitions) set(row, r, true);
-        }
-        for (BlockId s : cfg_.nodes[b].successors) again |= join(changed[s], row);
+        Changed now = at[b];
+        for (std::uint32_t n = f_.blocks[b].begin; n < f_.blocks[b].end; ++n) step_forward(n, now);
+        for (BlockId s : cfg_.nodes[b].successors) again |= at[s].add(now);
       }
     }
+  }
+
+  void step_forward(std::uint32_t n, Changed& now) {
+    if (is_barrier(f_.instructions[n])) {
+      FrameUse& use = uses_[n];
+      use.saved = held_in(use, now.since_barrier);
+      for (RegisterId r : use.held)
+        now.since_entry[index_[r]] = now.since_entry[index_[r]] && !now.since_barrier[index_[r]];
+      use.first = held_in(use, now.since_entry);
+      now = {Row(count_), Row(count_), true};
+    }
+    if (!now.is_behind) return;  // since the entry, everything has changed already
+    ptx::register_uses(f_, f_.instructions[n], now_);
+    for (RegisterId r : now_.definitions) set(now.since_barrier, r, true);
+  }
+
+  void find_also_read() {
+    also_.resize(f_.instructions.size());
+    for (BlockId b : order_)
+      for (std::uint32_t n = f_.blocks[b].begin; n < f_.blocks[b].end; ++n)
+        also_[n] = also_read_(b, f_.instructions[n]);
   }
 
   /// Backwards: what is read, or saved although it may not have changed on this path, up to the next barrier.
@@ -121,6 +148,7 @@ class FrameAnalysis {
             for (RegisterId r : use.saved) set(row, r, true);
           }
           step_back(n, [&](RegisterId r, bool value) { set(row, r, value); });
+          for (RegisterId r : also_[n]) set(row, r, true);
         }
         again |= join(needed[*b], row);
       }
@@ -130,9 +158,11 @@ class FrameAnalysis {
   const ptx::Function& f_;
   const ptx::Cfg& cfg_;
   const ptx::Liveness& live_;
+  const AlsoRead& also_read_;
   const std::vector<BlockId> order_;
   std::vector<std::uint32_t> index_;  // by register: its place in rows, kNone if no barrier holds it
   std::uint32_t count_ = 0;
+  std::vector<std::vector<RegisterId>> also_;  // by instruction
   std::map<std::uint32_t, FrameUse> uses_;
   ptx::RegisterUses now_;
 };
@@ -140,8 +170,8 @@ class FrameAnalysis {
 }  // namespace
 
 std::map<std::uint32_t, FrameUse> frame_uses(const ptx::Function& function, const ptx::Cfg& cfg,
-                                             const ptx::Liveness& live) {
-  return FrameAnalysis(function, cfg, live).run();
+                                             const ptx::Liveness& live, const AlsoRead& also_read) {
+  return FrameAnalysis(function, cfg, live, also_read).run();
 }
 
 std::uint32_t FrameLayout::place(std::uint32_t size, const std::vector<std::uint32_t>& barriers) {

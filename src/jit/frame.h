@@ -1,9 +1,11 @@
 // What a warp keeps in its frame across the barriers of a kernel that runs as regions: which registers it
 // writes there when it suspends, which it reads when it goes on, and where each lies. It writes a register
-// that does not change between two barriers once, and reads none that nobody uses between them.
+// that does not change between two barriers once, and reads none that nobody uses between them. What only the
+// way from the kernel's begin to its first barrier computes is written on that way, not in each turn.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -13,14 +15,17 @@ namespace raddle::jit {
 
 struct FrameUse {
   std::vector<ptx::RegisterId> saved;   ///< may have changed since the last barrier, and are read later
+  std::vector<ptx::RegisterId> first;   ///< likewise, but only where no barrier has been before
   std::vector<ptx::RegisterId> loaded;  ///< of those that are read later: needed before the next barrier
   std::vector<ptx::RegisterId> held;    ///< all that are read later
 };
 
 /// By instruction: what each barrier of the block in `function` does to the frame. All lanes of a warp come
 /// to such a barrier together, so that what a lane needs follows from the paths through the program alone.
+/// @param also_read  registers that an instruction's code reads beside its operands
+using AlsoRead = std::function<std::vector<ptx::RegisterId>(ptx::BlockId, const ptx::Instruction&)>;
 std::map<std::uint32_t, FrameUse> frame_uses(const ptx::Function& function, const ptx::Cfg& cfg,
-                                             const ptx::Liveness& live);
+                                             const ptx::Liveness& live, const AlsoRead& also_read);
 
 /// Places things in a frame so that no two share a place at the same time.
 class FrameLayout {

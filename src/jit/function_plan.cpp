@@ -57,6 +57,7 @@ FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutC
       cfg(ptx::build_cfg(function)),
       live(ptx::liveness(function, cfg)),
       order(linear_order(m, function, cfg)),
+      turns(function, order),
       ranges_(function, cfg, live),
       shapes_(function.registers.size()),
       dominators_(cfg),
@@ -191,40 +192,6 @@ bool FunctionPlan::awaits_phases() const {
 const ptx::Operand* FunctionPlan::constant(const ptx::Operand& o) const {
   if (o.kind == ptx::Operand::Kind::immediate) return &o;
   return o.kind == ptx::Operand::Kind::reg && !o.negated ? constants_[o.index] : nullptr;
-}
-
-const ptx::Operand* FunctionPlan::step_around_barrier(BlockId b, ptx::RegisterId r) const {
-  if (order.loop_of[b] == ptx::kNone) return nullptr;
-  const Loop& loop = order.loops[order.loop_of[b]];
-  const ptx::Operand* step = nullptr;
-  bool barrier = false;
-  ptx::RegisterUses uses;
-  auto changes = [&](const ptx::Instruction& i, ptx::RegisterId changed) {
-    ptx::register_uses(function, i, uses);
-    return std::find(uses.definitions.begin(), uses.definitions.end(), changed) != uses.definitions.end();
-  };
-  auto each = [&](const auto& body) {
-    for (BlockId x : loop.blocks)
-      for (std::uint32_t n = function.blocks[x].begin; n < function.blocks[x].end; ++n)
-        if (!body(function.instructions[n])) return false;
-    return true;
-  };
-  bool only = each([&](const ptx::Instruction& i) {
-    barrier |= holds_lanes(*i.opcode) && i.opcode->row->text->scope == isa::Scope::cta;
-    if (!changes(i, r)) return true;
-    auto operands = function.operands_of(i);
-    if (step || i.guard != ptx::kNone || i.opcode->row->text->affine != isa::Affine::add) return false;
-    auto is_register = [&](unsigned k) {
-      return operands[k].kind == ptx::Operand::Kind::reg && operands[k].index == r;
-    };
-    step = is_register(1) ? &operands[2] : is_register(2) ? &operands[1] : nullptr;
-    return step != nullptr;
-  });
-  if (!only || !step || !barrier) return nullptr;
-  if (step->kind == ptx::Operand::Kind::immediate) return step;
-  bool fixed = step->kind == ptx::Operand::Kind::reg && !step->negated &&
-               each([&](const ptx::Instruction& i) { return !changes(i, step->index); });
-  return fixed ? step : nullptr;
 }
 
 void FunctionPlan::find_pending() {

@@ -13,6 +13,7 @@
 #include "jit/low_bits.h"
 #include "jit/order.h"
 #include "jit/ranges.h"
+#include "jit/turns.h"
 #include "ptx/awaits.h"
 #include "ptx/dominators.h"
 #include "ptx/layout.h"
@@ -110,6 +111,7 @@ class FunctionPlan {
   const ptx::Cfg cfg;
   const ptx::Liveness live;
   const Order order;
+  const Turns turns;
 
   const Shape& shape(ptx::RegisterId r) const { return shapes_[r]; }
   /// The machine reads and writes the register while the function runs: wgmmas that end late name it.
@@ -155,9 +157,6 @@ class FunctionPlan {
     return fenced_[static_cast<std::size_t>(&i - function.instructions.data())];
   }
 
-  /// The operand that each turn of the innermost loop around b adds to the register, if nothing else changes
-  /// the register there and the operand is the same each time. Null if not, or if no barrier is in the loop.
-  const ptx::Operand* step_around_barrier(BlockId b, ptx::RegisterId r) const;
   /// The immediate that a register holds wherever it is read: its only definition moves it there. Null if
   /// there is none.
   const ptx::Operand* constant(const ptx::Operand& o) const;

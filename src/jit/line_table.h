@@ -14,8 +14,8 @@
 
 namespace raddle::jit {
 
-/// The section of an object's lines that our own generator writes (baseline/object.h): three words for each row, the offset from which
-/// on it counts, the line and the column.
+/// The section of an object's lines that our own generator writes (baseline/object.h): three words for each
+/// row, the offset from which on it counts, the line and the column.
 inline constexpr const char* kLineSection = ".raddle_lines";
 
 /// Elements of one vector instruction that are lanes in order, `first` the lowest. A run of one is a scalar

@@ -185,6 +185,7 @@ class MemoryAccess {
   LaneLoops& loops_;
   Addresses& addresses_;
   Parameters& parameters_;
+  const ptx::Instruction* fetched_ahead_ = nullptr;  ///< the last that prefetches for the next turn
 };
 
 }  // namespace raddle::jit

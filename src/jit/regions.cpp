@@ -12,7 +12,9 @@
 namespace raddle::jit {
 namespace {
 
-constexpr std::uint32_t kTakenOffset = 4;  // in a frame, behind the mask of a warp at a barrier
+// In a frame, behind the mask of a warp at a barrier, of one that has parted: the lanes that take the branch,
+// and whether it has come to no barrier yet.
+constexpr std::uint32_t kTakenOffset = 4, kFirstOffset = 8;
 
 const FunctionPlan& by_lanes(const KernelPlan& kernel, const FunctionPlan& plan) {
   return plan.together ? kernel.function(kernel.kernel) : plan;
@@ -100,6 +102,10 @@ void Regions::suspend() {
     if (!all) ir_.CreateStore(masks.bits(masks.active()), frame_of(w));
     save(w, use.saved, places_);
   }
+  if (!use.first.empty())
+    code_.if_seldom(is_first_, [&] {
+      for (unsigned w = 0; w < stream_.size(); ++w) save(w, use.first, places_);
+    });
   const bool of_cluster = cursor_.opcode().row->text->scope == isa::Scope::cluster;
   if (of_cluster) stream_[0].context.note_line();
   ir_.CreateRet(ir_.getInt32(state | (of_cluster ? kAtCluster : 0)));
@@ -148,6 +154,7 @@ void Regions::part(const std::vector<llvm::Value*>& taken) {
   const Parting& parting = partings_.at(cursor_.block);
   for (unsigned w = 0; w < stream_.size(); ++w) {
     ir_.CreateStore(taken[w], frame_of(w, kTakenOffset));
+    ir_.CreateStore(is_first_, frame_of(w, kFirstOffset));
     save_by_lanes(w, parting.held, parting.places);
   }
   ir_.CreateRet(ir_.getInt32(parting.state | kParted));
@@ -306,7 +313,8 @@ void Regions::lay_out_fragments(Holding& holding, FrameLayout& frame) {
 }
 
 void Regions::lay_out() {
-  uses_ = frame_uses(f_, plan_.cfg, plan_.live);
+  uses_ = frame_uses(f_, plan_.cfg, plan_.live,
+                     [this](BlockId b, const ptx::Instruction& i) { return read_to_prefetch(b, i); });
   Holding holding;
   std::uint32_t barrier = 0;
   for (const auto& [n, use] : uses_) {
@@ -320,6 +328,31 @@ void Regions::lay_out() {
   module_.frame_bytes = static_cast<std::uint32_t>(round_up(frame.bytes(), 64));
   if (module_.kernel.together() != nullptr) lay_out_partings(module_.frame_bytes);
   if (prelude_ != nullptr) lay_out_pauses();
+  tell_first();
+}
+
+/// Who has parted knows it from the frame; others have paused, or begin.
+void Regions::tell_first() {
+  const auto barriers = static_cast<std::uint32_t>(uses_.size());
+  is_first_ = ir_.CreateICmpUGE(ir_.CreateSub(state_, ir_.getInt32(1)), ir_.getInt32(barriers));
+  if (partings_.empty() || plan_.together) return;
+  auto* begins = ir_.CreateICmpEQ(state_, ir_.getInt32(0));
+  auto* had_none = ir_.CreateLoad(ir_.getInt1Ty(), frame_of(0, kFirstOffset));
+  is_first_ = ir_.CreateSelect(begins, begins, ir_.CreateAnd(is_first_, had_none));
+}
+
+/// A load that prefetches what the next turn will read needs the step of its address there.
+std::vector<ptx::RegisterId> Regions::read_to_prefetch(BlockId b, const ptx::Instruction& i) const {
+  std::vector<ptx::RegisterId> read;
+  if (!i.opcode->is(isa::Effects::reads)) return read;
+  for (const ptx::Operand& o : f_.operands_of(i)) {
+    if (o.kind != ptx::Operand::Kind::address || o.base != ptx::Operand::Base::reg) continue;
+    const auto step = plan_.turns.step(b, o.index);
+    if (!step) continue;
+    for (const TurnStep::Term& term : step->terms)
+      for (const ptx::Operand* factor : term.factors) read.push_back(factor->index);
+  }
+  return read;
 }
 
 /// Behind what barriers hold, as a warp comes to others of them after it has parted. One place serves all

@@ -69,6 +69,8 @@ class Regions {
   void move(const Move& m, Transfer direction);
   void move(const Moves& moves, Transfer direction);
   void lay_out_pauses();
+  void tell_first();
+  std::vector<ptx::RegisterId> read_to_prefetch(BlockId b, const ptx::Instruction& i) const;
   void transfer(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places,
                 Transfer direction);
   void save_by_lanes(unsigned warp, const std::vector<ptx::RegisterId>& registers, const Places& places);
@@ -96,6 +98,7 @@ class Regions {
   llvm::Value* frame_ = nullptr;  // of the first warp; those of the others lie behind it
   llvm::SwitchInst* resume_ = nullptr;
   llvm::Value *state_ = nullptr, *pausing_ = nullptr;  // i32 entered at; i1
+  llvm::Value* is_first_ = nullptr;                    // i1: the warp has come to no barrier yet
   std::map<std::uint32_t, FrameUse> uses_;             // by barrier instruction
   std::map<std::uint32_t, std::uint32_t> states_;      // likewise
   std::map<BlockId, Parting> partings_;                // by block that ends with the branch

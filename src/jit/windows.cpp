@@ -92,10 +92,11 @@ llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigne
   return mask;
 }
 
-/// Marks a load that reaches device memory.
+/// Marks a load that reaches device memory, unless the turn before has prefetched for it.
 llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
   const Mod space = cursor_.opcode().get(ModKind::space);
-  if (space == Mod::global || space == Mod::none) mark_device_load(*load);
+  if (fetched_ahead_ != cursor_.instruction && (space == Mod::global || space == Mod::none))
+    mark_device_load(*load);
   return load;
 }
 
@@ -104,9 +105,19 @@ llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
 llvm::Value* MemoryAccess::step_of_turn(const Operand& address) {
   const Mod space = cursor_.opcode().get(ModKind::space);
   if (address.base != Operand::Base::reg || (space != Mod::global && space != Mod::none)) return nullptr;
-  const Operand* step = cursor_.plan.step_around_barrier(cursor_.block, address.index);
-  if (!step || !cursor_.plan.operand_shape(*step).uniform()) return nullptr;
-  return ir_.CreateSExtOrTrunc(values_.scalar_of_uniform(registers_.read(*step)).v, ir_.getInt64Ty());
+  const auto step = cursor_.plan.turns.step(cursor_.block, address.index);
+  if (!step || step->terms.empty()) return nullptr;
+  llvm::Value* sum = ir_.getInt64(0);
+  for (const TurnStep::Term& term : step->terms) {
+    llvm::Value* product = ir_.getInt64(static_cast<std::uint64_t>(term.times));
+    for (const Operand* factor : term.factors) {
+      if (!cursor_.plan.operand_shape(*factor).uniform()) return nullptr;
+      auto* value = values_.scalar_of_uniform(registers_.read(*factor)).v;
+      product = ir_.CreateMul(product, ir_.CreateSExtOrTrunc(value, ir_.getInt64Ty()));
+    }
+    sum = ir_.CreateAdd(sum, product);
+  }
+  return sum;
 }
 
 void MemoryAccess::prefetch(llvm::Value* address) {
@@ -119,6 +130,7 @@ void MemoryAccess::prefetch_next_turn(const Access& a, const Operand& address) {
   if (module_.kernel.kind() != exec::BlockKind::regions) return;
   auto* distance = step_of_turn(address);
   if (distance == nullptr) return;
+  fetched_ahead_ = cursor_.instruction;
   for (unsigned p = 0; p < code_.parts(); ++p) {
     Window w = window_of(a, p);
     auto* first = ir_.CreateAdd(ir_.CreateAdd(values_.scalar(a.address, p).v, distance),

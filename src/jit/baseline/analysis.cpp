@@ -113,7 +113,8 @@ bool Analysis::is_alias(const llvm::Instruction& i) {
     case llvm::Instruction::IntToPtr:
     case llvm::Instruction::PtrToInt: {
       const auto from = shape_of(i.getOperand(0)->getType()), to = shape_of(i.getType());
-      return from && to && from->element_bits == to->element_bits && !llvm::isa<llvm::Constant>(i.getOperand(0));
+      return from && to && from->element_bits == to->element_bits &&
+             !llvm::isa<llvm::Constant>(i.getOperand(0));
     }
     case llvm::Instruction::Freeze:
       return true;
@@ -196,7 +197,8 @@ std::vector<PieceId> Analysis::pieces_of_alias(const llvm::Instruction& i) {
     const PieceId id = piece(operand, first + n);
     // What is undefined may be another value each time, what is frozen not.
     const bool settles = llvm::isa<llvm::FreezeInst>(i) && pieces[id].origin == Origin::undefined;
-    all.push_back(settles ? constant_piece(pieces[id].kind, llvm::StringRef("\0\0\0\0\0\0\0\0", 8), true) : id);
+    all.push_back(settles ? constant_piece(pieces[id].kind, llvm::StringRef("\0\0\0\0\0\0\0\0", 8), true)
+                          : id);
   }
   return all;
 }
@@ -224,9 +226,8 @@ std::vector<PieceId> Analysis::new_pieces(const llvm::Type* type, std::uint32_t 
   std::vector<PieceId> all;
   for (unsigned n = 0; shape && n < shape->count; ++n) {
     all.push_back(static_cast<PieceId>(pieces.size()));
-    pieces.push_back({.kind = shape->kind,
-                      .bytes = static_cast<std::uint8_t>(shape->bytes_of(n)),
-                      .block = block});
+    pieces.push_back(
+        {.kind = shape->kind, .bytes = static_cast<std::uint8_t>(shape->bytes_of(n)), .block = block});
   }
   return all;
 }
@@ -248,7 +249,8 @@ PieceId Analysis::constant_piece(Class kind, llvm::StringRef bytes, bool is_defi
     piece.origin = Origin::zero;
   } else if (kind != Class::vector) {
     piece.origin = Origin::bits;
-    std::copy_n(bytes.data(), std::min<std::size_t>(bytes.size(), 8), reinterpret_cast<char*>(&piece.constant));
+    std::copy_n(bytes.data(), std::min<std::size_t>(bytes.size(), 8),
+                reinterpret_cast<char*>(&piece.constant));
   } else if (llvm::all_of(bytes, [](char byte) { return byte == '\xff'; })) {
     piece.origin = Origin::ones;
   } else if (bytes.size() >= 16 && repeats(8)) {
@@ -291,7 +293,8 @@ std::vector<PieceId> Analysis::constant_pieces(const llvm::Constant* constant) {
 }
 
 void Analysis::source(const llvm::Value* value, llvm::function_ref<void(PieceId)> use) {
-  if (llvm::isa<llvm::Constant, llvm::AllocaInst, llvm::BasicBlock, llvm::MetadataAsValue, llvm::InlineAsm>(value))
+  if (llvm::isa<llvm::Constant, llvm::AllocaInst, llvm::BasicBlock, llvm::MetadataAsValue, llvm::InlineAsm>(
+          value))
     return;
   const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
   if (i && is_deferred(*i)) {
@@ -311,15 +314,16 @@ void Analysis::for_each_source(const llvm::Instruction& i, llvm::function_ref<vo
   for (const llvm::Use& operand : i.operands()) source(operand, use);
   if (!i.isTerminator()) return;
   for (const llvm::BasicBlock* successor : llvm::successors(i.getParent()))
-    for (const llvm::PHINode& phi : successor->phis()) source(phi.getIncomingValueForBlock(i.getParent()), use);
+    for (const llvm::PHINode& phi : successor->phis())
+      source(phi.getIncomingValueForBlock(i.getParent()), use);
 }
 
 void Analysis::count_uses() {
   for (const llvm::BasicBlock& block : function_) {
     const std::uint32_t here = number_of(&block);
     for (const llvm::Instruction& i : block) {
-      if (!i.getType()->isVoidTy() && !llvm::isa<llvm::AllocaInst>(i) && !is_deferred(i) && pieces_of(&i) == 0 &&
-          unknown_.empty() && !i.use_empty())
+      if (!i.getType()->isVoidTy() && !llvm::isa<llvm::AllocaInst>(i) && !is_deferred(i) &&
+          pieces_of(&i) == 0 && unknown_.empty() && !i.use_empty())
         unknown_ = text_of(i);
       if (llvm::isa<llvm::PHINode>(i))
         for (unsigned n = 0; n < pieces_of(&i); ++n) {

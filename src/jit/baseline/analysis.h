@@ -1,5 +1,5 @@
-// Before a function is written: which pieces its values have, which values are parts of others (and need no code), which are
-// written where they are used, and how often each piece is read.
+// Before a function is written: which pieces its values have, which values are parts of others (and need no
+// code), which are written where they are used, and how often each piece is read.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -40,7 +40,8 @@ class Analysis {
   static bool is_alias(const llvm::Instruction& i);
   /// It is written where it is used.
   bool is_deferred(const llvm::Instruction& i) const { return deferred_.contains(&i); }
-  /// Calls `use` for each piece that the instruction's code reads; for a terminator also what it gives to phis.
+  /// Calls `use` for each piece that the instruction's code reads; for a terminator also what it gives to
+  /// phis.
   void for_each_source(const llvm::Instruction& i, llvm::function_ref<void(PieceId)> use);
 
  private:

@@ -1,5 +1,5 @@
-// The machine code of a module as it is written: asmjit's assembler, the constants behind the code, what is called outside, and
-// which line an instruction belongs to.
+// The machine code of a module as it is written: asmjit's assembler, the constants behind the code, what is
+// called outside, and which line an instruction belongs to.
 #pragma once
 
 #include <asmjit/x86.h>
@@ -67,7 +67,8 @@ class Code {
   asmjit::Label label_of(const llvm::GlobalVariable& variable);
   /// Memory that holds the address of a symbol outside.
   x86::Mem address_of(llvm::StringRef symbol);
-  /// The bytes of a constant; false: it holds what has none (an address). @param is_defined  false if all of it is undefined
+  /// The bytes of a constant; false: it holds what has none (an address). @param is_defined  false if all of
+  /// it is undefined
   bool bytes_of(const llvm::Constant* constant, std::string& bytes, bool& is_defined) const;
   void at_line(std::uint32_t line, std::uint32_t column);
   /// Lays down constants and addresses behind the code. @returns false, with the reason in `error`

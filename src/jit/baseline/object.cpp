@@ -29,7 +29,8 @@ namespace {
 class CodeBytes {
  public:
   CodeBytes(Code& code, llvm::MCStreamer& streamer)
-      : bytes_(reinterpret_cast<const char*>(code.holder.textSection()->buffer().data()), code.holder.textSection()->bufferSize()),
+      : bytes_(reinterpret_cast<const char*>(code.holder.textSection()->buffer().data()),
+               code.holder.textSection()->bufferSize()),
         streamer_(streamer) {}
   void until(std::size_t offset) {
     streamer_.emitBytes(bytes_.slice(done_, offset));
@@ -74,7 +75,8 @@ std::unique_ptr<llvm::MemoryBuffer> write_object(Code& code, llvm::TargetMachine
   std::unique_ptr<llvm::MCAsmBackend> backend(
       target.createMCAsmBackend(*machine.getMCSubtargetInfo(), *machine.getMCRegisterInfo(), {}));
   std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(stream);
-  std::unique_ptr<llvm::MCCodeEmitter> emitter(target.createMCCodeEmitter(*machine.getMCInstrInfo(), context));
+  std::unique_ptr<llvm::MCCodeEmitter> emitter(
+      target.createMCCodeEmitter(*machine.getMCInstrInfo(), context));
   const std::unique_ptr<llvm::MCStreamer> streamer(
       target.createMCObjectStreamer(machine.getTargetTriple(), context, std::move(backend), std::move(writer),
                                     std::move(emitter), *machine.getMCSubtargetInfo()));

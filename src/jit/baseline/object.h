@@ -1,5 +1,5 @@
-// Code as an object file that the linker loads as it loads LLVM's: one section of code with its constants, addresses of symbols to
-// be filled in, the stack that each function takes, and the line table.
+// Code as an object file that the linker loads as it loads LLVM's: one section of code with its constants,
+// addresses of symbols to be filled in, the stack that each function takes, and the line table.
 #pragma once
 
 #include <llvm/Support/MemoryBuffer.h>

@@ -1,5 +1,5 @@
-// What the baseline generator gives a place to. A value is one piece or several: a piece fits one of the host's registers. A vector
-// of 16 64-bit lanes is two pieces, of 64 bytes each.
+// What the baseline generator gives a place to. A value is one piece or several: a piece fits one of the
+// host's registers. A vector of 16 64-bit lanes is two pieces, of 64 bytes each.
 #pragma once
 
 #include <llvm/IR/DerivedTypes.h>
@@ -26,7 +26,9 @@ struct Shape {
   unsigned lanes_of(unsigned piece) const {
     return kind == Class::vector ? bytes_of(piece) * 8 / element_bits : lanes;
   }
-  unsigned lanes_before(unsigned piece) const { return kind == Class::vector ? piece * 512 / element_bits : 0; }
+  unsigned lanes_before(unsigned piece) const {
+    return kind == Class::vector ? piece * 512 / element_bits : 0;
+  }
 };
 
 /// @returns none for types that the generator does not know
@@ -72,14 +74,14 @@ inline constexpr PieceId kNoPiece = ~PieceId{0};
 struct Piece {
   Class kind;
   Origin origin = Origin::computed;
-  std::uint8_t bytes;            ///< in memory
-  bool is_global = false;        ///< read outside the block that makes it: always stored
-  bool is_stored = false;        ///< its slot holds it
-  std::int8_t place = -1;        ///< number of its register; -1: in none
-  std::int32_t slot = -1;        ///< in the frame; -1: none yet
-  std::uint32_t uses = 0;        ///< still to come
-  std::uint32_t block = 0;       ///< that makes it
-  std::uint64_t constant = 0;    ///< bits, or the number of a constant in the pool
+  std::uint8_t bytes;          ///< in memory
+  bool is_global = false;      ///< read outside the block that makes it: always stored
+  bool is_stored = false;      ///< its slot holds it
+  std::int8_t place = -1;      ///< number of its register; -1: in none
+  std::int32_t slot = -1;      ///< in the frame; -1: none yet
+  std::uint32_t uses = 0;      ///< still to come
+  std::uint32_t block = 0;     ///< that makes it
+  std::uint64_t constant = 0;  ///< bits, or the number of a constant in the pool
 
   bool is_constant() const { return origin != Origin::computed; }
 };

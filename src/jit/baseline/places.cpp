@@ -141,8 +141,8 @@ void Places::load(unsigned reg, PieceId id) {
     default:
       break;
   }
-  const x86::Mem at = piece.origin == Origin::pool ? code_.constant_at(piece.constant)
-                                                   : x86::ptr(x86::rsp, slot(id));
+  const x86::Mem at =
+      piece.origin == Origin::pool ? code_.constant_at(piece.constant) : x86::ptr(x86::rsp, slot(id));
   if (piece.kind == Class::general)
     a_.mov(x86::gpq(reg), at);
   else if (piece.kind == Class::mask)
@@ -224,7 +224,8 @@ x86::Mem Places::in_memory(PieceId id, std::int32_t offset) {
 
 asmjit::Operand Places::operand(PieceId id, unsigned element_bits, unsigned bytes, bool broadcasts) {
   const Piece& piece = pieces_[id];
-  if (piece.place < 0 && broadcasts && (element_bits == 32 || element_bits == 64) && piece.origin == Origin::repeated && bytes >= 16) {
+  if (piece.place < 0 && broadcasts && (element_bits == 32 || element_bits == 64) &&
+      piece.origin == Origin::repeated && bytes >= 16) {
     x86::Mem at = code_.constant_at(piece.constant);
     const unsigned count = width_of(bytes) * 8 / element_bits;
     at.setBroadcast(count == 16  ? x86::Mem::Broadcast::k1To16
@@ -235,8 +236,10 @@ asmjit::Operand Places::operand(PieceId id, unsigned element_bits, unsigned byte
     if (element_bits == 64 || code_.halves_are_equal(piece.constant)) return at;
   }
   const bool is_wide = bytes >= 16 && width_of(piece.bytes) >= width_of(bytes);
-  if (piece.place < 0 && is_wide && piece.origin == Origin::pool && piece.uses <= 1) return code_.constant_at(piece.constant);
-  if (piece.place < 0 && is_wide && !piece.is_constant() && piece.uses <= 1) return x86::ptr(x86::rsp, slot(id));
+  if (piece.place < 0 && is_wide && piece.origin == Origin::pool && piece.uses <= 1)
+    return code_.constant_at(piece.constant);
+  if (piece.place < 0 && is_wide && !piece.is_constant() && piece.uses <= 1)
+    return x86::ptr(x86::rsp, slot(id));
   return vector_register(in_register(id), width_of(bytes));
 }
 

@@ -1,6 +1,6 @@
-// Where pieces lie while a block is written: in registers as long as there are any, else in the frame. Values that other blocks
-// read are stored where they are made, so that at a block's end nothing is left to do. All is decided in the order of the code,
-// looking no further than how often a piece will still be read.
+// Where pieces lie while a block is written: in registers as long as there are any, else in the frame. Values
+// that other blocks read are stored where they are made, so that at a block's end nothing is left to do. All
+// is decided in the order of the code, looking no further than how often a piece will still be read.
 #pragma once
 
 #include <array>
@@ -48,8 +48,8 @@ class Places {
   unsigned temporary(Class kind);
   /// Where the piece lies in memory: stored first if need be.
   x86::Mem in_memory(PieceId id, std::int32_t offset = 0);
-  /// As an operand of an instruction on elements of so many bits: a register, or memory where it is read no more. @param broadcasts  the
-  /// instruction may repeat one element of memory
+  /// As an operand of an instruction on elements of so many bits: a register, or memory where it is read no
+  /// more. @param broadcasts  the instruction may repeat one element of memory
   asmjit::Operand operand(PieceId id, unsigned element_bits, unsigned bytes, bool broadcasts = true);
   /// Loads the piece into a register that is no piece's.
   void load(unsigned reg, PieceId id);

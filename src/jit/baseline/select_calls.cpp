@@ -1,4 +1,5 @@
-// Calls, by the rules of System V: six arguments in registers, the others on the stack. What is alive is stored first.
+// Calls, by the rules of System V: six arguments in registers, the others on the stack. What is alive is
+// stored first.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
 

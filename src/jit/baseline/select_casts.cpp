@@ -35,7 +35,9 @@ InstId conversion(const llvm::CastInst& i) {
       if (from->isHalfTy()) return to->isFloatTy() ? Inst::kIdVcvtph2ps : 0;
       return Inst::kIdVcvtps2pd;
     case llvm::Instruction::FPTrunc:
-      return to->isFloatTy() ? Inst::kIdVcvtpd2ps : to->isHalfTy() && from->isFloatTy() ? Inst::kIdVcvtps2ph : 0;
+      return to->isFloatTy()                       ? Inst::kIdVcvtpd2ps
+             : to->isHalfTy() && from->isFloatTy() ? Inst::kIdVcvtps2ph
+                                                   : 0;
     case llvm::Instruction::SIToFP:
       if (to_bits < 32) return 0;
       return wide_from ? (wide_to ? Inst::kIdVcvtqq2pd : Inst::kIdVcvtqq2ps)
@@ -152,7 +154,8 @@ bool Selector::widen(llvm::CastInst& i, std::uint32_t instruction) {
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
   if (to.bytes % 16 != 0) return false;
   for (unsigned n = 0; n < to.count; ++n) {
-    const unsigned bytes = to.lanes_of(n) * from.element_bits / 8, before = to.lanes_before(n) * from.element_bits / 8;
+    const unsigned bytes = to.lanes_of(n) * from.element_bits / 8,
+                   before = to.lanes_before(n) * from.element_bits / 8;
     const PieceId source = piece(i.getOperand(0), before / 64);
     if (before % 64 == 0) {
       const unsigned reg = places_.in_register(source);
@@ -243,17 +246,24 @@ bool Selector::cast_from_mask(llvm::CastInst& i) {
   const bool is_signed = i.getOpcode() == llvm::Instruction::SExt;
   if (!is_signed && i.getOpcode() != llvm::Instruction::ZExt) return false;
   const unsigned bits = to.element_bits;
-  const InstId spread = bits == 8 ? Inst::kIdVpmovm2b : bits == 16 ? Inst::kIdVpmovm2w : bits == 32 ? Inst::kIdVpmovm2d : Inst::kIdVpmovm2q;
+  const InstId spread = bits == 8    ? Inst::kIdVpmovm2b
+                        : bits == 16 ? Inst::kIdVpmovm2w
+                        : bits == 32 ? Inst::kIdVpmovm2d
+                                     : Inst::kIdVpmovm2q;
   for (unsigned n = 0; n < to.count; ++n) {
     const x86::KReg lanes = lanes_of_piece(value, to, n);
     const x86::Vec result = define_vector(&i, n);
     a_.emit(spread, result, lanes);
     if (is_signed) continue;
     if (bits == 8) {  // less minus one
-      a_.emit(Inst::kIdVpxord, vector_register(kScratchVector, 64), vector_register(kScratchVector, 64), vector_register(kScratchVector, 64));
+      a_.emit(Inst::kIdVpxord, vector_register(kScratchVector, 64), vector_register(kScratchVector, 64),
+              vector_register(kScratchVector, 64));
       a_.emit(Inst::kIdVpsubb, result, vector_register(kScratchVector, to.bytes_of(n)), result);
     } else {
-      a_.emit(bits == 16 ? Inst::kIdVpsrlw : bits == 32 ? Inst::kIdVpsrld : Inst::kIdVpsrlq, result, result, asmjit::Imm(bits - 1));
+      a_.emit(bits == 16   ? Inst::kIdVpsrlw
+              : bits == 32 ? Inst::kIdVpsrld
+                           : Inst::kIdVpsrlq,
+              result, result, asmjit::Imm(bits - 1));
     }
   }
   return true;
@@ -277,7 +287,10 @@ bool Selector::cast_to_mask(llvm::CastInst& i) {
     if (bits == 16) a_.emit(Inst::kIdVpsllw, shifted, reg, asmjit::Imm(15));
     if (bits == 32) a_.emit(Inst::kIdVpslld, shifted, reg, asmjit::Imm(31));
     if (bits == 64) a_.emit(Inst::kIdVpsllq, shifted, reg, asmjit::Imm(63));
-    const InstId signs = bits == 8 ? Inst::kIdVpmovb2m : bits == 16 ? Inst::kIdVpmovw2m : bits == 32 ? Inst::kIdVpmovd2m : Inst::kIdVpmovq2m;
+    const InstId signs = bits == 8    ? Inst::kIdVpmovb2m
+                         : bits == 16 ? Inst::kIdVpmovw2m
+                         : bits == 32 ? Inst::kIdVpmovd2m
+                                      : Inst::kIdVpmovq2m;
     const bool is_partial = from.bytes_of(n) != 16 && from.bytes_of(n) != 32 && from.bytes_of(n) != 64;
     if (n == 0) {
       const x86::KReg to = define_mask(&i);
@@ -306,7 +319,8 @@ bool Selector::between_kinds(llvm::CastInst& i) {
       from.bytes == 8 ? a_.vmovq(result.xmm(), reg) : a_.vmovd(result.xmm(), reg);
     } else {
       const x86::Vec reg = vector(value);
-      from.bytes == 8 ? a_.vmovq(define_general(&i, 64), reg.xmm()) : a_.vmovd(define_general(&i, 32), reg.xmm());
+      from.bytes == 8 ? a_.vmovq(define_general(&i, 64), reg.xmm())
+                      : a_.vmovd(define_general(&i, 32), reg.xmm());
     }
     return true;
   }

@@ -52,8 +52,9 @@ void Selector::lay_out_variables() {
       if (!variable) continue;
       const auto bytes = variable->getAllocationSize(code_.module.getDataLayout());
       if (!bytes || &block != &function_.getEntryBlock()) return cannot(i);
-      variables_[variable] = places_.allocate(static_cast<unsigned>(bytes->getFixedValue()),
-                                              static_cast<unsigned>(std::min<std::uint64_t>(variable->getAlign().value(), 64)));
+      variables_[variable] =
+          places_.allocate(static_cast<unsigned>(bytes->getFixedValue()),
+                           static_cast<unsigned>(std::min<std::uint64_t>(variable->getAlign().value(), 64)));
     }
 }
 
@@ -89,7 +90,8 @@ void Selector::give_to_phis(const llvm::BasicBlock& from, const llvm::BasicBlock
                i && (llvm::isa<llvm::AllocaInst>(i) || analysis_.is_deferred(*i))) {
       moves.push_back({piece(&phi), kNoPiece});
     } else {
-      for (unsigned n = 0; n < analysis_.pieces_of(&phi); ++n) moves.push_back({piece(&phi, n), piece(value, n)});
+      for (unsigned n = 0; n < analysis_.pieces_of(&phi); ++n)
+        moves.push_back({piece(&phi, n), piece(value, n)});
     }
     for (unsigned n = 0; n < analysis_.pieces_of(&phi); ++n) given.insert(piece(&phi, n));
   }

@@ -131,7 +131,8 @@ bool Selector::reduce(llvm::IntrinsicInst& i) {
   }
   const x86::Zmm sum = x86::zmm(kScratchVector), other = x86::zmm(kScratchVector2);
   a_.vmovaps(sum, x86::zmm(places_.in_register(piece(value))));
-  for (unsigned n = 1; n < all.count; ++n) a_.emit(instruction, sum, sum, x86::zmm(places_.in_register(piece(value, n))));
+  for (unsigned n = 1; n < all.count; ++n)
+    a_.emit(instruction, sum, sum, x86::zmm(places_.in_register(piece(value, n))));
   if (all.bytes >= 64) {
     a_.vextracti64x4(other.ymm(), sum, 1);
     a_.emit(instruction, sum.ymm(), sum.ymm(), other.ymm());
@@ -153,8 +154,12 @@ bool Selector::reduce(llvm::IntrinsicInst& i) {
 /// Sixteen or thirty-two bytes of a piece.
 bool Selector::insert_part(llvm::IntrinsicInst& i) {
   const Shape all = shape(&i), part = shape(i.getArgOperand(1));
-  const unsigned at = static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(2))->getZExtValue()) * part.element_bits / 8;
-  if (all.kind != Class::vector || (part.bytes != 16 && part.bytes != 32) || at % part.bytes != 0 || all.bytes % 64 != 0) return false;
+  const unsigned at =
+      static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(2))->getZExtValue()) *
+      part.element_bits / 8;
+  if (all.kind != Class::vector || (part.bytes != 16 && part.bytes != 32) || at % part.bytes != 0 ||
+      all.bytes % 64 != 0)
+    return false;
   for (unsigned n = 0; n < all.count; ++n) {
     const unsigned source = at / 64 == n ? vector(i.getArgOperand(1)).id() : 0;
     const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(0), n));
@@ -170,7 +175,9 @@ bool Selector::insert_part(llvm::IntrinsicInst& i) {
 bool Selector::extract_part(llvm::IntrinsicInst& i) {
   const Shape part = shape(&i);
   if (part.kind != Class::vector || (part.bytes != 16 && part.bytes != 32)) return false;
-  const unsigned at = static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(1))->getZExtValue()) * part.element_bits / 8;
+  const unsigned at =
+      static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(1))->getZExtValue()) *
+      part.element_bits / 8;
   if (at % part.bytes != 0) return false;
   const unsigned from = places_.in_register(piece(i.getArgOperand(0), at / 64));
   const unsigned to = define_vector(&i).id();
@@ -191,7 +198,8 @@ bool Selector::dot(llvm::IntrinsicInst& i, std::uint32_t instruction) {
 /// An instruction of one operand, or two if the intrinsic has.
 void Selector::each_piece(llvm::IntrinsicInst& i, std::uint32_t instruction, int immediate) {
   const Shape all = shape(&i);
-  const bool has_two = i.arg_size() > 1 && shape_of(i.getArgOperand(1)->getType()) && shape(i.getArgOperand(1)).kind == Class::vector;
+  const bool has_two = i.arg_size() > 1 && shape_of(i.getArgOperand(1)->getType()) &&
+                       shape(i.getArgOperand(1)).kind == Class::vector;
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::Vec first = vector(i.getArgOperand(0), n);
     const x86::Vec second = has_two ? vector(i.getArgOperand(1), n) : x86::Vec();
@@ -243,7 +251,8 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
       a_.vpbroadcastq(x86::zmm(kScratchVector), kScratch);
       for (unsigned n = 0; n < all.count; ++n) {
         const x86::Vec from = vector(i.getArgOperand(0), n);
-        a_.emit(Inst::kIdVpandd, define_vector(&i, n), from, vector_register(kScratchVector, all.bytes_of(n)));
+        a_.emit(Inst::kIdVpandd, define_vector(&i, n), from,
+                vector_register(kScratchVector, all.bytes_of(n)));
       }
       return true;
     case llvm::Intrinsic::copysign:
@@ -289,7 +298,8 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
       const auto* all_lanes = llvm::dyn_cast<llvm::ConstantInt>(i.getArgOperand(2));
       if (!all_lanes || !all_lanes->isMinusOne()) return false;
       const x86::Vec from = vector(i.getArgOperand(0));
-      a_.emit(i.getIntrinsicID() == llvm::Intrinsic::x86_avx512_rcp14_ps_512 ? Inst::kIdVrcp14ps : Inst::kIdVrsqrt14ps,
+      a_.emit(i.getIntrinsicID() == llvm::Intrinsic::x86_avx512_rcp14_ps_512 ? Inst::kIdVrcp14ps
+                                                                             : Inst::kIdVrsqrt14ps,
               define_vector(&i), from);
       return true;
     }
@@ -313,8 +323,10 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
     case llvm::Intrinsic::bitreverse:
       if (bits < 32) return false;
       lane_by_lane(i, 1, [&](unsigned) {
-        const x86::Gp value = general_register(kScratch.id(), bits), odd = general_register(kScratch2.id(), bits);
-        static constexpr std::uint64_t kOdd[] = {0x5555555555555555u, 0x3333333333333333u, 0x0f0f0f0f0f0f0f0fu};
+        const x86::Gp value = general_register(kScratch.id(), bits),
+                      odd = general_register(kScratch2.id(), bits);
+        static constexpr std::uint64_t kOdd[] = {0x5555555555555555u, 0x3333333333333333u,
+                                                 0x0f0f0f0f0f0f0f0fu};
         for (unsigned step = 0; step < 3; ++step) {
           a_.mov(kScratch3, kOdd[step]);
           a_.mov(odd, value);
@@ -361,7 +373,8 @@ bool Selector::saturate(llvm::IntrinsicInst& i) {
   }
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::Zmm left = vector(i.getArgOperand(0), n).zmm(), right = vector(i.getArgOperand(1), n).zmm();
-    const x86::Zmm to = define_vector(&i, n).zmm(), sign = x86::zmm(kScratchVector), other = x86::zmm(kScratchVector2);
+    const x86::Zmm to = define_vector(&i, n).zmm(), sign = x86::zmm(kScratchVector),
+                   other = x86::zmm(kScratchVector2);
     is_sum ? a_.vpaddd(to, left, right) : a_.vpsubd(to, left, right);
     if (!is_signed && is_sum) {
       a_.vpcmpud(beyond, to, left, 1);
@@ -397,7 +410,8 @@ bool Selector::rotate(llvm::IntrinsicInst& i) {
     const x86::Zmm amount = x86::zmm(kScratchVector), rest = x86::zmm(kScratchVector2);
     a_.vpandq(amount, by, limit);
     a_.vpandnq(rest, by, limit);  // one less than what is left, so that the other shift is one and that
-    const InstId left = is_wide ? Inst::kIdVpsllvq : Inst::kIdVpsllvd, right = is_wide ? Inst::kIdVpsrlvq : Inst::kIdVpsrlvd;
+    const InstId left = is_wide ? Inst::kIdVpsllvq : Inst::kIdVpsllvd,
+                 right = is_wide ? Inst::kIdVpsrlvq : Inst::kIdVpsrlvd;
     if (is_left) {
       is_wide ? a_.vpsrlq(to, low, 1) : a_.vpsrld(to, low, 1);
       a_.emit(right, to, to, rest);
@@ -436,7 +450,8 @@ bool Selector::scalar_intrinsic(llvm::IntrinsicInst& i) {
   if (i.arg_size() == 0) return false;
   const llvm::Value* value = i.getArgOperand(0);
   auto least = [&](x86::CondCode keeps, bool is_signed) {
-    const x86::Gp left = extended(value, bits, is_signed), right = extended(i.getArgOperand(1), bits, is_signed);
+    const x86::Gp left = extended(value, bits, is_signed),
+                  right = extended(i.getArgOperand(1), bits, is_signed);
     const x86::Gp to = define_general(&i, bits);
     a_.mov(to, right);
     a_.cmp(left, right);

@@ -10,11 +10,17 @@ using asmjit::InstId;
 namespace {
 
 InstId repeat(unsigned bits) {
-  return bits == 8 ? Inst::kIdVpbroadcastb : bits == 16 ? Inst::kIdVpbroadcastw : bits == 32 ? Inst::kIdVpbroadcastd : Inst::kIdVpbroadcastq;
+  return bits == 8    ? Inst::kIdVpbroadcastb
+         : bits == 16 ? Inst::kIdVpbroadcastw
+         : bits == 32 ? Inst::kIdVpbroadcastd
+                      : Inst::kIdVpbroadcastq;
 }
 
 InstId permutation(unsigned bits) {
-  return bits == 8 ? Inst::kIdVpermb : bits == 16 ? Inst::kIdVpermw : bits == 32 ? Inst::kIdVpermd : Inst::kIdVpermq;
+  return bits == 8    ? Inst::kIdVpermb
+         : bits == 16 ? Inst::kIdVpermw
+         : bits == 32 ? Inst::kIdVpermd
+                      : Inst::kIdVpermq;
 }
 
 }  // namespace
@@ -69,14 +75,16 @@ bool Selector::joins_halves(llvm::ShuffleVectorInst& i) {
   return false;
 }
 
-/// Each piece of the operands that a piece of the result has lanes of gives them, the first one all others zero.
+/// Each piece of the operands that a piece of the result has lanes of gives them, the first one all others
+/// zero.
 void Selector::permute(llvm::ShuffleVectorInst& i) {
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
   const unsigned bits = to.element_bits, in_piece = 512 / bits;
   if (bits == 8 && !features_.byte_permutations) return cannot(i);
   const auto mask = i.getShuffleMask();
   for (unsigned n = 0; n < to.count; ++n) {
-    std::map<PieceId, std::vector<std::pair<unsigned, unsigned>>> given;  // lane of the result, lane of the piece
+    std::map<PieceId, std::vector<std::pair<unsigned, unsigned>>>
+        given;  // lane of the result, lane of the piece
     for (unsigned lane = 0; lane < to.lanes_of(n); ++lane) {
       const int from_lane = mask[to.lanes_before(n) + lane];
       if (from_lane < 0) continue;
@@ -115,7 +123,8 @@ void Selector::permute_mask(llvm::ShuffleVectorInst& i) {
   const auto lanes = i.getShuffleMask();
   const int first = lanes.front();
   bool is_run = first >= 0 && static_cast<unsigned>(first) + to.lanes <= from.lanes;
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane) is_run &= lanes[lane] == first + static_cast<int>(lane);
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+    is_run &= lanes[lane] == first + static_cast<int>(lane);
   if (is_run) {
     const x86::KReg source = mask(i.getOperand(0)), result = define_mask(&i);
     a_.kshiftrq(result, source, first);
@@ -146,7 +155,8 @@ void Selector::permute_mask(llvm::ShuffleVectorInst& i) {
 void Selector::permute_spread(llvm::ShuffleVectorInst& i, unsigned bits) {
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
   const auto lanes = i.getShuffleMask();
-  const x86::Zmm whole = x86::zmm(kScratchVector), index = x86::zmm(kScratchVector2), spread = x86::zmm(kScratchVector3);
+  const x86::Zmm whole = x86::zmm(kScratchVector), index = x86::zmm(kScratchVector2),
+                 spread = x86::zmm(kScratchVector3);
   bool is_first = true;
   for (unsigned operand = 0; operand < 2; ++operand) {
     std::string numbers(64, '\0');
@@ -173,7 +183,8 @@ x86::Mem Selector::side_by_side(const llvm::Value* value) {
   if (all.count == 1) return places_.in_memory(piece(value));
   const std::int32_t at = places_.allocate(64 * all.count, 64);
   for (unsigned n = 0; n < all.count; ++n)
-    a_.vmovups(x86::ptr(x86::rsp, at + static_cast<std::int32_t>(64 * n)), x86::zmm(places_.in_register(piece(value, n))));
+    a_.vmovups(x86::ptr(x86::rsp, at + static_cast<std::int32_t>(64 * n)),
+               x86::zmm(places_.in_register(piece(value, n))));
   return x86::ptr(x86::rsp, at);
 }
 

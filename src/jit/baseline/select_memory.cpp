@@ -1,5 +1,6 @@
-// Loads and stores: of scalars, of vectors whole or under a mask, of lanes at addresses of their own, and atomics. x86 keeps loads
-// in order and stores in order, so only what must not pass a store that is still to come needs more than a move.
+// Loads and stores: of scalars, of vectors whole or under a mask, of lanes at addresses of their own, and
+// atomics. x86 keeps loads in order and stores in order, so only what must not pass a store that is still to
+// come needs more than a move.
 #include <llvm/IR/Constants.h>
 
 #include "jit/baseline/selector.h"
@@ -10,7 +11,9 @@ using asmjit::InstId;
 
 namespace {
 
-bool is_whole(unsigned bytes) { return bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32 || bytes == 64; }
+bool is_whole(unsigned bytes) {
+  return bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32 || bytes == 64;
+}
 
 }  // namespace
 
@@ -77,7 +80,8 @@ void Selector::visitStoreInst(llvm::StoreInst& i) {
   if (const auto* array = llvm::dyn_cast<llvm::ArrayType>(value->getType())) {  // zeros
     const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
     if (!constant || !constant->isNullValue()) return cannot(i);
-    const auto bytes = code_.module.getDataLayout().getTypeStoreSize(const_cast<llvm::ArrayType*>(array)).getFixedValue();
+    const auto bytes =
+        code_.module.getDataLayout().getTypeStoreSize(const_cast<llvm::ArrayType*>(array)).getFixedValue();
     if (bytes % 4 != 0 || bytes > 4096) return cannot(i);
     a_.vpxord(x86::xmm(kScratchVector), x86::xmm(kScratchVector), x86::xmm(kScratchVector));
     x86::Mem to = address(i.getPointerOperand());
@@ -143,7 +147,10 @@ void Selector::visitStoreInst(llvm::StoreInst& i) {
 void Selector::masked_load(llvm::IntrinsicInst& i) {
   const Shape all = shape(&i);
   const unsigned bits = all.element_bits;
-  const InstId move = bits == 8 ? Inst::kIdVmovdqu8 : bits == 16 ? Inst::kIdVmovdqu16 : bits == 32 ? Inst::kIdVmovdqu32 : Inst::kIdVmovdqu64;
+  const InstId move = bits == 8    ? Inst::kIdVmovdqu8
+                      : bits == 16 ? Inst::kIdVmovdqu16
+                      : bits == 32 ? Inst::kIdVmovdqu32
+                                   : Inst::kIdVmovdqu64;
   const auto* other = llvm::dyn_cast<llvm::Constant>(i.getArgOperand(3));
   const bool zeroes = other && (llvm::isa<llvm::UndefValue>(other) || other->isNullValue());
   const x86::Mem from = address(i.getArgOperand(0));
@@ -165,7 +172,10 @@ void Selector::masked_load(llvm::IntrinsicInst& i) {
 void Selector::masked_store(llvm::IntrinsicInst& i) {
   const Shape all = shape(i.getArgOperand(0));
   const unsigned bits = all.element_bits;
-  const InstId move = bits == 8 ? Inst::kIdVmovdqu8 : bits == 16 ? Inst::kIdVmovdqu16 : bits == 32 ? Inst::kIdVmovdqu32 : Inst::kIdVmovdqu64;
+  const InstId move = bits == 8    ? Inst::kIdVmovdqu8
+                      : bits == 16 ? Inst::kIdVmovdqu16
+                      : bits == 32 ? Inst::kIdVmovdqu32
+                                   : Inst::kIdVmovdqu64;
   const x86::Mem to = address(i.getArgOperand(1));
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::KReg lanes = lanes_of_piece(i.getArgOperand(3), all, n);
@@ -187,7 +197,8 @@ void Selector::gather(llvm::IntrinsicInst& i) {
   const auto* other = llvm::dyn_cast<llvm::Constant>(i.getArgOperand(3));
   const bool zeroes = other && (llvm::isa<llvm::UndefValue>(other) || other->isNullValue());
   for (unsigned n = 0; n < all.count; ++n) {
-    const x86::KReg lanes = lanes_of_piece(i.getArgOperand(2), all, n, kScratchMask2), left = x86::k(kScratchMask);
+    const x86::KReg lanes = lanes_of_piece(i.getArgOperand(2), all, n, kScratchMask2),
+                    left = x86::k(kScratchMask);
     const x86::Zmm at = vector(i.getArgOperand(0), n).zmm();
     a_.kmovq(left, lanes);
     x86::Vec to;
@@ -227,7 +238,8 @@ void Selector::scatter(llvm::IntrinsicInst& i) {
   const bool is_wide = all.element_bits == 64;
   if (!is_wide && all.lanes != 8) return cannot(i);
   for (unsigned n = 0; n < all.count; ++n) {
-    const x86::KReg lanes = lanes_of_piece(i.getArgOperand(3), all, n, kScratchMask2), left = x86::k(kScratchMask);
+    const x86::KReg lanes = lanes_of_piece(i.getArgOperand(3), all, n, kScratchMask2),
+                    left = x86::k(kScratchMask);
     const x86::Zmm at = vector(i.getArgOperand(1), n).zmm();
     const x86::Vec from = vector(i.getArgOperand(0), n);
     a_.kmovq(left, lanes);
@@ -274,7 +286,8 @@ void Selector::copy(llvm::IntrinsicInst& i) {
 }
 
 void Selector::visitFenceInst(llvm::FenceInst& i) {
-  if (i.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent && i.getSyncScopeID() != llvm::SyncScope::SingleThread)
+  if (i.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent &&
+      i.getSyncScopeID() != llvm::SyncScope::SingleThread)
     a_.mfence();
 }
 

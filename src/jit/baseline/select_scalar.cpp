@@ -1,5 +1,5 @@
-// Integers, addresses and truths in general registers, and floats one at a time. Bits of a register beyond a value's type are
-// unknown, but those of a truth, which is 0 or 1.
+// Integers, addresses and truths in general registers, and floats one at a time. Bits of a register beyond a
+// value's type are unknown, but those of a truth, which is 0 or 1.
 #include <llvm/IR/Constants.h>
 
 #include "jit/baseline/selector.h"
@@ -54,7 +54,8 @@ void Selector::scalar_binary(llvm::BinaryOperator& i) {
   if (llvm::isa<llvm::ConstantInt>(left) && i.isCommutative()) std::swap(left, right);
   asmjit::Operand other = general_or_constant(right, bits);
   if (own == 1 && other.isImm()) other = asmjit::Imm(other.as<asmjit::Imm>().value() & 1);
-  if (llvm::isa<llvm::Constant, llvm::AllocaInst>(left) || !llvm::isa<llvm::Instruction, llvm::Argument>(left) ||
+  if (llvm::isa<llvm::Constant, llvm::AllocaInst>(left) ||
+      !llvm::isa<llvm::Instruction, llvm::Argument>(left) ||
       (llvm::isa<llvm::Instruction>(left) && analysis_.is_deferred(*llvm::cast<llvm::Instruction>(left)))) {
     const x86::Gp to = define_general(&i, bits);
     load_general(to, left);
@@ -70,8 +71,8 @@ void Selector::scalar_shift(llvm::BinaryOperator& i) {
   if (own == 1) return cannot(i);
   const bool is_signed = i.getOpcode() == llvm::Instruction::AShr;
   const auto instruction = i.getOpcode() == llvm::Instruction::Shl ? Inst::kIdShl
-                           : is_signed                              ? Inst::kIdSar
-                                                                    : Inst::kIdShr;
+                           : is_signed                             ? Inst::kIdSar
+                                                                   : Inst::kIdShr;
   const auto* by = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1));
   const x86::Gp from = i.getOpcode() == llvm::Instruction::Shl ? general(i.getOperand(0), bits)
                                                                : extended(i.getOperand(0), bits, is_signed);
@@ -92,7 +93,8 @@ void Selector::divide(llvm::BinaryOperator& i) {
   if (own == 1) return cannot(i);
   const bool is_signed = i.getOpcode() == llvm::Instruction::SDiv || i.getOpcode() == llvm::Instruction::SRem;
   const bool is_rest = i.getOpcode() == llvm::Instruction::URem || i.getOpcode() == llvm::Instruction::SRem;
-  const x86::Gp left = extended(i.getOperand(0), bits, is_signed), right = extended(i.getOperand(1), bits, is_signed);
+  const x86::Gp left = extended(i.getOperand(0), bits, is_signed),
+                right = extended(i.getOperand(1), bits, is_signed);
   const x86::Gp to = define_general(&i, bits);
   const x86::Gp low = general_register(kScratch.id(), bits), high = general_register(kScratch3.id(), bits);
   a_.mov(low, left);
@@ -119,7 +121,8 @@ CondCode Selector::compare(const llvm::ICmpInst& i) {
   } else {
     const x86::Gp first = extended(left, 32, i.isSigned());
     if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(right))
-      a_.cmp(first, i.isSigned() ? number->getSExtValue() : static_cast<std::int64_t>(number->getZExtValue()));
+      a_.cmp(first,
+             i.isSigned() ? number->getSExtValue() : static_cast<std::int64_t>(number->getZExtValue()));
     else
       a_.cmp(first, extended(right, 32, i.isSigned()));
   }
@@ -148,7 +151,8 @@ CondCode Selector::compare(const llvm::ICmpInst& i) {
 }
 
 CondCode Selector::condition(const llvm::Value* value) {
-  if (const auto* i = llvm::dyn_cast<llvm::ICmpInst>(value); i && analysis_.is_deferred(*i)) return compare(*i);
+  if (const auto* i = llvm::dyn_cast<llvm::ICmpInst>(value); i && analysis_.is_deferred(*i))
+    return compare(*i);
   const x86::Gp truth = general(value, 32);
   a_.test(truth, truth);
   return CondCode::kNE;

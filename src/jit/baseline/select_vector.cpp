@@ -127,8 +127,9 @@ void Selector::vector_binary(llvm::BinaryOperator& i) {
   if (i.isShift()) return vector_shift(i);
   const bool is_float = element->isFloatTy() || element->isDoubleTy();
   if (!is_float && !element->isIntegerTy()) return cannot(i);
-  const InstId instruction = is_float ? of_floats(i.getOpcode(), element->isDoubleTy(), i.getType()->isVectorTy())
-                                      : of_integers(i.getOpcode(), all.element_bits);
+  const InstId instruction = is_float
+                                 ? of_floats(i.getOpcode(), element->isDoubleTy(), i.getType()->isVectorTy())
+                                 : of_integers(i.getOpcode(), all.element_bits);
   if (instruction == 0) {
     if (is_float) return cannot(i);
     const unsigned opcode = i.getOpcode();
@@ -163,7 +164,8 @@ void Selector::vector_binary(llvm::BinaryOperator& i) {
     const x86::Vec first = vector(left, n);
     const asmjit::Operand second =
         i.getType()->isVectorTy()
-            ? vector_or_memory(right, n, is_bitwise && all.element_bits < 32 ? 32 : all.element_bits, broadcasts)
+            ? vector_or_memory(right, n, is_bitwise && all.element_bits < 32 ? 32 : all.element_bits,
+                               broadcasts)
             : asmjit::Operand(vector(right, n));
     a_.emit(instruction, define_vector(&i, n), first, second);
   }
@@ -187,10 +189,11 @@ void Selector::vector_shift(llvm::BinaryOperator& i) {
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::Vec first = vector(i.getOperand(0), n);
     if (by) {
-      const InstId instruction =
-          opcode == llvm::Instruction::Shl    ? BySize{0, Inst::kIdVpsllw, Inst::kIdVpslld, Inst::kIdVpsllq}[bits]
-          : opcode == llvm::Instruction::LShr ? BySize{0, Inst::kIdVpsrlw, Inst::kIdVpsrld, Inst::kIdVpsrlq}[bits]
-                                              : BySize{0, Inst::kIdVpsraw, Inst::kIdVpsrad, Inst::kIdVpsraq}[bits];
+      const InstId instruction = opcode == llvm::Instruction::Shl
+                                     ? BySize{0, Inst::kIdVpsllw, Inst::kIdVpslld, Inst::kIdVpsllq}[bits]
+                                 : opcode == llvm::Instruction::LShr
+                                     ? BySize{0, Inst::kIdVpsrlw, Inst::kIdVpsrld, Inst::kIdVpsrlq}[bits]
+                                     : BySize{0, Inst::kIdVpsraw, Inst::kIdVpsrad, Inst::kIdVpsraq}[bits];
       a_.emit(instruction, define_vector(&i, n), first, asmjit::Imm(by->getZExtValue()));
     } else {
       const asmjit::Operand second = vector_or_memory(i.getOperand(1), n, bits, bits >= 32);
@@ -199,7 +202,8 @@ void Selector::vector_shift(llvm::BinaryOperator& i) {
   }
 }
 
-void Selector::lane_by_lane(llvm::Instruction& i, unsigned operands, llvm::function_ref<void(unsigned)> write) {
+void Selector::lane_by_lane(llvm::Instruction& i, unsigned operands,
+                            llvm::function_ref<void(unsigned)> write) {
   const Shape all = shape(&i);
   const unsigned bytes = all.element_bits / 8;
   for (unsigned n = 0; n < all.count; ++n) {
@@ -248,7 +252,8 @@ void Selector::visitFCmpInst(llvm::FCmpInst& i) {
   if (!element->isFloatTy() && !element->isDoubleTy()) return cannot(i);
   const unsigned predicate = float_predicate(i.getPredicate());
   if (i.getType()->isVectorTy())
-    return compare_vectors(i, element->isDoubleTy() ? Inst::kIdVcmppd : Inst::kIdVcmpps, predicate, all.element_bits);
+    return compare_vectors(i, element->isDoubleTy() ? Inst::kIdVcmppd : Inst::kIdVcmpps, predicate,
+                           all.element_bits);
   const x86::Vec left = vector(i.getOperand(0)), right = vector(i.getOperand(1));
   a_.emit(element->isDoubleTy() ? Inst::kIdVcmpsd : Inst::kIdVcmpss, x86::k(kScratchMask), left, right,
           asmjit::Imm(predicate));
@@ -275,10 +280,12 @@ void Selector::visitICmpInst(llvm::ICmpInst& i) {
   const unsigned bits = all->element_bits;
   const BySize is_signed{Inst::kIdVpcmpb, Inst::kIdVpcmpw, Inst::kIdVpcmpd, Inst::kIdVpcmpq};
   const BySize is_unsigned{Inst::kIdVpcmpub, Inst::kIdVpcmpuw, Inst::kIdVpcmpud, Inst::kIdVpcmpuq};
-  compare_vectors(i, i.isSigned() ? is_signed[bits] : is_unsigned[bits], integer_predicate(i.getPredicate()), bits);
+  compare_vectors(i, i.isSigned() ? is_signed[bits] : is_unsigned[bits], integer_predicate(i.getPredicate()),
+                  bits);
 }
 
-void Selector::compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsigned predicate, unsigned element_bits) {
+void Selector::compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsigned predicate,
+                               unsigned element_bits) {
   const Shape all = shape(i.getOperand(0));
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::Vec left = vector(i.getOperand(0), n);
@@ -286,7 +293,8 @@ void Selector::compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsi
     if (n == 0) {
       const x86::KReg to = define_mask(&i);
       a_.emit(instruction, to, left, right, asmjit::Imm(predicate));
-      if (all.lanes_of(0) * element_bits < (left.isZmm() ? 512u : left.isYmm() ? 256u : 128u)) trim(to, all.lanes_of(0));
+      if (all.lanes_of(0) * element_bits < (left.isZmm() ? 512u : left.isYmm() ? 256u : 128u))
+        trim(to, all.lanes_of(0));
     } else {
       const x86::KReg to = mask(&i), more = x86::k(kScratchMask);
       a_.emit(instruction, more, left, right, asmjit::Imm(predicate));
@@ -350,7 +358,8 @@ void Selector::vector_select(llvm::SelectInst& i) {
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::KReg choice = by_lane ? lanes_of_piece(i.getCondition(), all, n) : x86::k(kScratchMask2);
     const x86::Vec no = vector(i.getFalseValue(), n);
-    const asmjit::Operand yes = vector_or_memory(i.getTrueValue(), n, all.element_bits, all.element_bits >= 32);
+    const asmjit::Operand yes =
+        vector_or_memory(i.getTrueValue(), n, all.element_bits, all.element_bits >= 32);
     const x86::Vec to = define_vector(&i, n);
     a_.k(choice).emit(blend[all.element_bits], to, no, yes);
   }

@@ -102,7 +102,8 @@ void Selector::load_general(const x86::Gp& to, const llvm::Value* value) {
     return;
   }
   const auto* cast = llvm::dyn_cast<llvm::ConstantExpr>(value);
-  if (cast && (cast->getOpcode() == llvm::Instruction::PtrToInt || cast->getOpcode() == llvm::Instruction::IntToPtr))
+  if (cast &&
+      (cast->getOpcode() == llvm::Instruction::PtrToInt || cast->getOpcode() == llvm::Instruction::IntToPtr))
     return load_general(to, cast->getOperand(0));
   const PieceId id = piece(value);
   if (places_.is_in_register(id))
@@ -139,8 +140,8 @@ x86::Gp Selector::extended(const llvm::Value* value, unsigned bits, bool is_sign
 
 asmjit::Operand Selector::general_or_constant(const llvm::Value* value, unsigned bits) {
   if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(value)) {
-    const std::int64_t number = bits == 64 ? integer->getSExtValue()
-                                           : static_cast<std::int32_t>(integer->getZExtValue());
+    const std::int64_t number =
+        bits == 64 ? integer->getSExtValue() : static_cast<std::int32_t>(integer->getZExtValue());
     if (number == static_cast<std::int32_t>(number)) return asmjit::Imm(number);
   }
   return general(value, bits);

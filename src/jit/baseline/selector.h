@@ -1,5 +1,6 @@
-// From instructions of LLVM's IR to the host's, one at a time in the order of the function. Each file select_*.cpp has those of one
-// family; what none of them knows, `unknown` names, and LLVM's own code generator then makes the module.
+// From instructions of LLVM's IR to the host's, one at a time in the order of the function. Each file
+// select_*.cpp has those of one family; what none of them knows, `unknown` names, and LLVM's own code
+// generator then makes the module.
 #pragma once
 
 #include <llvm/IR/InstVisitor.h>
@@ -84,9 +85,11 @@ class Selector : public llvm::InstVisitor<Selector> {
   asmjit::Operand general_or_constant(const llvm::Value* value, unsigned bits);
   void load_general(const x86::Gp& to, const llvm::Value* value);
   x86::Vec vector(const llvm::Value* value, unsigned n = 0);
-  asmjit::Operand vector_or_memory(const llvm::Value* value, unsigned n, unsigned element_bits, bool broadcasts = true);
+  asmjit::Operand vector_or_memory(const llvm::Value* value, unsigned n, unsigned element_bits,
+                                   bool broadcasts = true);
   x86::KReg mask(const llvm::Value* value);
-  /// The lanes of a mask that belong to piece `n` of a vector, in a register that may be used for an instruction under a mask.
+  /// The lanes of a mask that belong to piece `n` of a vector, in a register that may be used for an
+  /// instruction under a mask.
   x86::KReg lanes_of_piece(const llvm::Value* mask_value, const Shape& vector, unsigned n,
                            unsigned scratch = kScratchMask);
   x86::Vec define_vector(const llvm::Value* value, unsigned n = 0);
@@ -115,7 +118,8 @@ class Selector : public llvm::InstVisitor<Selector> {
   void mask_binary(llvm::BinaryOperator& i);
   void mask_select(llvm::SelectInst& i);
   void vector_select(llvm::SelectInst& i);
-  void compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsigned predicate, unsigned element_bits);
+  void compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsigned predicate,
+                       unsigned element_bits);
   /// Lane after lane in memory, by scalars: `write` takes them from kScratch (and kScratch2) to kScratch.
   void lane_by_lane(llvm::Instruction& i, unsigned operands, llvm::function_ref<void(unsigned bits)> write);
 
@@ -134,7 +138,8 @@ class Selector : public llvm::InstVisitor<Selector> {
   bool joins_halves(llvm::ShuffleVectorInst& i);
   void permute(llvm::ShuffleVectorInst& i);
   void permute_mask(llvm::ShuffleVectorInst& i);
-  /// Lanes of both masks, each spread to an element of so many bits, in kScratchVector. @returns false if there are none
+  /// Lanes of both masks, each spread to an element of so many bits, in kScratchVector. @returns false if
+  /// there are none
   void permute_spread(llvm::ShuffleVectorInst& i, unsigned bits);
   /// All of the value's pieces one behind the other.
   x86::Mem side_by_side(const llvm::Value* value);
