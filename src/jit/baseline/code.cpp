@@ -2,7 +2,12 @@
 
 #include <llvm/IR/Constants.h>
 
-#include <cstring>
+#include <cstdio>
+
+/// What asmjit writes to instead of stderr (src/CMakeLists.txt).
+extern "C" {
+[[gnu::visibility("hidden")]] FILE* raddle_asmjit_stderr = stderr;
+}
 
 namespace raddle::jit::baseline {
 

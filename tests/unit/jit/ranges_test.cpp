@@ -13,7 +13,7 @@
 namespace raddle::jit {
 namespace {
 
-constexpr Range kAll;
+constexpr Range kAllNumbers;
 
 class RangesOfCode : public ::testing::Test {
  protected:
@@ -62,25 +62,26 @@ TEST_F(RangesOfCode, FollowArithmetic) {
 }
 
 TEST_F(RangesOfCode, AreAllNumbersWhereTheyMayWrap) {
-  EXPECT_EQ(range_after("mov.u32 %d, %n;"), kAll);
-  EXPECT_EQ(range_after("and.b32 %v, %n, 2147483647; add.u32 %d, %v, 1;"), kAll);
-  EXPECT_EQ(range_after("shl.b32 %d, %t, 22;"), kAll);
-  EXPECT_EQ(range_after("mul.lo.s32 %v, %t, %t; mul.lo.s32 %d, %v, %t; mul.lo.s32 %d, %d, %v;"), kAll);
-  EXPECT_EQ(range_after("and.b32 %d, %n, -4;"), kAll);
-  EXPECT_EQ(range_after("xor.b32 %d, %t, %n;"), kAll);
-  EXPECT_EQ(range_after("and.b32 %v, %n, 65535; add.u16x2 %d, %v, %v;"), kAll);
-  EXPECT_EQ(range_after("setp.eq.u32 %p, %n, 0; @%p mov.u32 %d, 5;"), kAll);
-  EXPECT_EQ(range_after("setp.eq.u32 %p, %n, 0; @%p bra L; mov.u32 %d, 5;\nL:"), kAll) << "0 elsewhere";
+  EXPECT_EQ(range_after("mov.u32 %d, %n;"), kAllNumbers);
+  EXPECT_EQ(range_after("and.b32 %v, %n, 2147483647; add.u32 %d, %v, 1;"), kAllNumbers);
+  EXPECT_EQ(range_after("shl.b32 %d, %t, 22;"), kAllNumbers);
+  EXPECT_EQ(range_after("mul.lo.s32 %v, %t, %t; mul.lo.s32 %d, %v, %t; mul.lo.s32 %d, %d, %v;"), kAllNumbers);
+  EXPECT_EQ(range_after("and.b32 %d, %n, -4;"), kAllNumbers);
+  EXPECT_EQ(range_after("xor.b32 %d, %t, %n;"), kAllNumbers);
+  EXPECT_EQ(range_after("and.b32 %v, %n, 65535; add.u16x2 %d, %v, %v;"), kAllNumbers);
+  EXPECT_EQ(range_after("setp.eq.u32 %p, %n, 0; @%p mov.u32 %d, 5;"), kAllNumbers);
+  EXPECT_EQ(range_after("setp.eq.u32 %p, %n, 0; @%p bra L; mov.u32 %d, 5;\nL:"), kAllNumbers)
+      << "0 elsewhere";
 }
 
 TEST_F(RangesOfCode, KnowRemaindersOfTheSameNumberOnly) {
   EXPECT_EQ(range_after("and.b32 %v, %n, -64; sub.s32 %d, %n, %v;"), (Range{0, 63}));
   EXPECT_EQ(range_after("shr.s32 %v, %t, 31; add.s32 %w, %n, %v; and.b32 %x, %w, -64; sub.s32 %d, %n, %x;"),
             (Range{0, 63}));
-  EXPECT_EQ(range_after("add.s32 %w, %n, 1; and.b32 %x, %w, -64; sub.s32 %d, %n, %x;"), kAll);
-  EXPECT_EQ(range_after("and.b32 %v, %n, -63; sub.s32 %d, %n, %v;"), kAll);
+  EXPECT_EQ(range_after("add.s32 %w, %n, 1; and.b32 %x, %w, -64; sub.s32 %d, %n, %x;"), kAllNumbers);
+  EXPECT_EQ(range_after("and.b32 %v, %n, -63; sub.s32 %d, %n, %v;"), kAllNumbers);
   EXPECT_EQ(range_after("mov.u32 %i, %n; and.b32 %v, %i, -64; add.s32 %i, %i, %n; sub.s32 %d, %i, %v;"),
-            kAll);
+            kAllNumbers);
 }
 
 std::string loop(const std::string& start, const std::string& body, const std::string& after = "") {
@@ -99,17 +100,18 @@ TEST_F(RangesOfCode, EndWhereLoopsEnd) {
 
 TEST_F(RangesOfCode, DoNotEndWithoutALimitThatEveryTurnTests) {
   const std::string start = "mov.u32 %i, 3;";
-  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, 2; setp.lt.s32 %p, %i, %n;")), kAll);
-  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, 2; setp.ne.s32 %p, %i, 99;")), kAll);
-  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, 2; setp.lt.s32 %p, %n, 99;")), kAll);
-  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, %t; setp.lt.s32 %p, %i, 99;")), kAll);
-  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, -2; setp.lt.s32 %p, %i, 99;")), kAll);
-  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, 9; setp.lt.s32 %p, %i, 2147483647;")), kAll);
+  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, 2; setp.lt.s32 %p, %i, %n;")), kAllNumbers);
+  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, 2; setp.ne.s32 %p, %i, 99;")), kAllNumbers);
+  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, 2; setp.lt.s32 %p, %n, 99;")), kAllNumbers);
+  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, %t; setp.lt.s32 %p, %i, 99;")), kAllNumbers);
+  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, -2; setp.lt.s32 %p, %i, 99;")), kAllNumbers);
+  EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, 9; setp.lt.s32 %p, %i, 2147483647;")), kAllNumbers);
   EXPECT_EQ(range_after(loop(start, "add.s32 %i, %i, 2; setp.lt.s32 %p, %i, 99;",
                              "setp.eq.u32 %q, %n, 0; @%q bra LOOP;")),
-            kAll)
+            kAllNumbers)
       << "the loop begins again where it ended";
-  EXPECT_EQ(range_after(loop(start, "setp.lt.s32 %p, %j, 99; add.s32 %j, %i, 2; mov.u32 %i, %j;")), kAll)
+  EXPECT_EQ(range_after(loop(start, "setp.lt.s32 %p, %j, 99; add.s32 %j, %i, 2; mov.u32 %i, %j;")),
+            kAllNumbers)
       << "of the turn before";
 }
 
