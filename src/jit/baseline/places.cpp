@@ -5,18 +5,19 @@
 namespace raddle::jit::baseline {
 namespace {
 
-constexpr unsigned kGeneral[] = {3, 12, 13, 14, 15, 6, 7, 8, 9, 10, 11};  // the callee keeps the first five
-constexpr unsigned kMasks[] = {2, 3, 4, 5, 6};
-constexpr std::array<unsigned, 29> kVectors = [] {
+constexpr unsigned kGeneralRegisters[] = {3, 12, 13, 14, 15, 6,
+                                          7, 8,  9,  10, 11};  // the callee keeps the first five
+constexpr unsigned kMaskRegisters[] = {2, 3, 4, 5, 6};
+constexpr std::array<unsigned, 29> kVectorRegisters = [] {
   std::array<unsigned, 29> all{};
   for (unsigned n = 0; n < all.size(); ++n) all[n] = n + 3;
   return all;
 }();
 
 llvm::ArrayRef<unsigned> registers_of(Class kind) {
-  if (kind == Class::general) return kGeneral;
-  if (kind == Class::mask) return kMasks;
-  return kVectors;
+  if (kind == Class::general) return kGeneralRegisters;
+  if (kind == Class::mask) return kMaskRegisters;
+  return kVectorRegisters;
 }
 
 bool callee_keeps(Class kind, unsigned reg) {

@@ -292,4 +292,112 @@ void Selector::visitInsertElementInst(llvm::InsertElementInst& i) {
   }
 }
 
+/// All lanes together: of a mask by its bits, of a vector by halves.
+bool Selector::reduce(llvm::IntrinsicInst& i) {
+  const llvm::Value* value = i.getArgOperand(0);
+  const Shape all = shape(value);
+  const llvm::Intrinsic::ID id = i.getIntrinsicID();
+  if (all.kind == Class::mask) {
+    a_.kmovq(kScratch, mask(value));
+    if (id == llvm::Intrinsic::vector_reduce_or) {
+      a_.test(kScratch, kScratch);
+      a_.setne(x86::al);
+    } else if (id == llvm::Intrinsic::vector_reduce_and) {
+      a_.mov(kScratch2, all.lanes == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << all.lanes) - 1);
+      a_.cmp(kScratch, kScratch2);
+      a_.sete(x86::al);
+    } else {
+      return false;
+    }
+    a_.movzx(define_general(&i, 32), x86::al);
+    return true;
+  }
+  const unsigned bits = all.element_bits;
+  if ((bits != 32 && bits != 64) || all.bytes < 32 || (all.bytes & (all.bytes - 1)) != 0) return false;
+  const bool is_wide = bits == 64;
+  InstId instruction = 0;
+  switch (id) {
+    case llvm::Intrinsic::vector_reduce_add:
+      instruction = is_wide ? Inst::kIdVpaddq : Inst::kIdVpaddd;
+      break;
+    case llvm::Intrinsic::vector_reduce_or:
+      instruction = Inst::kIdVpord;
+      break;
+    case llvm::Intrinsic::vector_reduce_and:
+      instruction = Inst::kIdVpandd;
+      break;
+    case llvm::Intrinsic::vector_reduce_xor:
+      instruction = Inst::kIdVpxord;
+      break;
+    case llvm::Intrinsic::vector_reduce_umax:
+      instruction = is_wide ? Inst::kIdVpmaxuq : Inst::kIdVpmaxud;
+      break;
+    case llvm::Intrinsic::vector_reduce_smax:
+      instruction = is_wide ? Inst::kIdVpmaxsq : Inst::kIdVpmaxsd;
+      break;
+    case llvm::Intrinsic::vector_reduce_smin:
+      instruction = is_wide ? Inst::kIdVpminsq : Inst::kIdVpminsd;
+      break;
+    default:
+      instruction = is_wide ? Inst::kIdVpminuq : Inst::kIdVpminud;
+  }
+  const x86::Zmm sum = x86::zmm(kScratchVector), other = x86::zmm(kScratchVector2);
+  a_.vmovaps(sum, x86::zmm(places_.in_register(piece(value))));
+  for (unsigned n = 1; n < all.count; ++n)
+    a_.emit(instruction, sum, sum, x86::zmm(places_.in_register(piece(value, n))));
+  if (all.bytes >= 64) {
+    a_.vextracti64x4(other.ymm(), sum, 1);
+    a_.emit(instruction, sum.ymm(), sum.ymm(), other.ymm());
+  }
+  a_.vextracti32x4(other.xmm(), sum.ymm(), 1);
+  a_.emit(instruction, sum.xmm(), sum.xmm(), other.xmm());
+  a_.vpshufd(other.xmm(), sum.xmm(), 0x0e);
+  a_.emit(instruction, sum.xmm(), sum.xmm(), other.xmm());
+  if (is_wide) {
+    a_.vmovq(define_general(&i, 64), sum.xmm());
+    return true;
+  }
+  a_.vpshufd(other.xmm(), sum.xmm(), 0x01);
+  a_.emit(instruction, sum.xmm(), sum.xmm(), other.xmm());
+  a_.vmovd(define_general(&i, 32), sum.xmm());
+  return true;
+}
+
+/// Sixteen or thirty-two bytes of a piece.
+bool Selector::insert_part(llvm::IntrinsicInst& i) {
+  const Shape all = shape(&i), part = shape(i.getArgOperand(1));
+  const unsigned at =
+      static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(2))->getZExtValue()) *
+      part.element_bits / 8;
+  if (all.kind != Class::vector || (part.bytes != 16 && part.bytes != 32) || at % part.bytes != 0 ||
+      all.bytes % 64 != 0)
+    return false;
+  for (unsigned n = 0; n < all.count; ++n) {
+    const unsigned source = at / 64 == n ? vector(i.getArgOperand(1)).id() : 0;
+    const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(0), n));
+    if (at / 64 != n) continue;
+    if (part.bytes == 16)
+      a_.vinserti32x4(x86::zmm(to), x86::zmm(to), x86::xmm(source), at % 64 / 16);
+    else
+      a_.vinserti64x4(x86::zmm(to), x86::zmm(to), x86::ymm(source), at % 64 / 32);
+  }
+  return true;
+}
+
+bool Selector::extract_part(llvm::IntrinsicInst& i) {
+  const Shape part = shape(&i);
+  if (part.kind != Class::vector || (part.bytes != 16 && part.bytes != 32)) return false;
+  const unsigned at =
+      static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(1))->getZExtValue()) *
+      part.element_bits / 8;
+  if (at % part.bytes != 0) return false;
+  const unsigned from = places_.in_register(piece(i.getArgOperand(0), at / 64));
+  const unsigned to = define_vector(&i).id();
+  if (part.bytes == 16)
+    a_.vextracti32x4(x86::xmm(to), x86::zmm(from), at % 64 / 16);
+  else
+    a_.vextracti64x4(x86::ymm(to), x86::zmm(from), at % 64 / 32);
+  return true;
+}
+
 }  // namespace raddle::jit::baseline

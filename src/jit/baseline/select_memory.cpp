@@ -291,6 +291,52 @@ void Selector::visitFenceInst(llvm::FenceInst& i) {
     a_.mfence();
 }
 
+bool Selector::write_update(llvm::AtomicRMWInst::BinOp operation, const x86::Gp& value, unsigned bits) {
+  const x86::Gp old = general_register(kScratch.id(), bits), fresh = general_register(kScratch2.id(), bits);
+  auto keep_if = [&](x86::CondCode holds) {
+    a_.mov(fresh, value);
+    a_.cmp(old, value);
+    a_.cmov(holds, fresh, old);
+    return true;
+  };
+  auto combine = [&](InstId instruction) {
+    a_.mov(fresh, value);
+    a_.emit(instruction, fresh, old);
+    return true;
+  };
+  switch (operation) {
+    case llvm::AtomicRMWInst::And:
+      return combine(Inst::kIdAnd);
+    case llvm::AtomicRMWInst::Or:
+      return combine(Inst::kIdOr);
+    case llvm::AtomicRMWInst::Xor:
+      return combine(Inst::kIdXor);
+    case llvm::AtomicRMWInst::Max:
+      return keep_if(x86::CondCode::kG);
+    case llvm::AtomicRMWInst::Min:
+      return keep_if(x86::CondCode::kL);
+    case llvm::AtomicRMWInst::UMax:
+      return keep_if(x86::CondCode::kA);
+    case llvm::AtomicRMWInst::UMin:
+      return keep_if(x86::CondCode::kB);
+    case llvm::AtomicRMWInst::UIncWrap:  // zero at the limit and beyond
+      a_.lea(kScratch2, x86::ptr(kScratch, 1));
+      a_.xor_(x86::edx, x86::edx);
+      a_.cmp(old, value);
+      a_.cmov(x86::CondCode::kAE, fresh, general_register(kScratch3.id(), bits));
+      return true;
+    case llvm::AtomicRMWInst::UDecWrap:  // the limit at zero and beyond the limit
+      a_.mov(fresh, old);
+      a_.sub(fresh, 1);
+      a_.cmov(x86::CondCode::kB, fresh, value);
+      a_.cmp(old, value);
+      a_.cmov(x86::CondCode::kA, fresh, value);
+      return true;
+    default:
+      return false;
+  }
+}
+
 void Selector::visitAtomicRMWInst(llvm::AtomicRMWInst& i) {
   const auto all = shape_of(i.getType());
   if (!all || all->kind != Class::general || all->bytes < 4) return cannot(i);
@@ -308,61 +354,10 @@ void Selector::visitAtomicRMWInst(llvm::AtomicRMWInst& i) {
     if (operation == llvm::AtomicRMWInst::Sub) a_.neg(old);
     a_.lock().xadd(at, old);
   } else {
-    x86::CondCode keeps = x86::CondCode::kMaxValue;
-    InstId instruction = 0;
-    switch (operation) {
-      case llvm::AtomicRMWInst::And:
-        instruction = Inst::kIdAnd;
-        break;
-      case llvm::AtomicRMWInst::Or:
-        instruction = Inst::kIdOr;
-        break;
-      case llvm::AtomicRMWInst::Xor:
-        instruction = Inst::kIdXor;
-        break;
-      case llvm::AtomicRMWInst::Max:
-        keeps = x86::CondCode::kG;
-        break;
-      case llvm::AtomicRMWInst::Min:
-        keeps = x86::CondCode::kL;
-        break;
-      case llvm::AtomicRMWInst::UMax:
-        keeps = x86::CondCode::kA;
-        break;
-      case llvm::AtomicRMWInst::UMin:
-        keeps = x86::CondCode::kB;
-        break;
-      case llvm::AtomicRMWInst::UIncWrap:
-      case llvm::AtomicRMWInst::UDecWrap:
-        break;
-      default:
-        return cannot(i);
-    }
     a_.mov(old, at);
     const asmjit::Label again = a_.newLabel();
     a_.bind(again);
-    if (operation == llvm::AtomicRMWInst::UIncWrap) {  // zero at the limit and beyond
-      const x86::Gp none = general_register(kScratch3.id(), bits);
-      a_.lea(kScratch2, x86::ptr(kScratch, 1));
-      a_.xor_(x86::edx, x86::edx);
-      a_.cmp(old, value);
-      a_.cmov(x86::CondCode::kAE, fresh, none);
-    } else if (operation == llvm::AtomicRMWInst::UDecWrap) {  // the limit at zero and beyond the limit
-      a_.mov(fresh, old);
-      a_.sub(fresh, 1);
-      a_.cmov(x86::CondCode::kB, fresh, value);
-      a_.cmp(old, value);
-      a_.cmov(x86::CondCode::kA, fresh, value);
-    } else {
-      a_.mov(fresh, value);
-    }
-    if (operation == llvm::AtomicRMWInst::UIncWrap || operation == llvm::AtomicRMWInst::UDecWrap) {
-    } else if (instruction != 0) {
-      a_.emit(instruction, fresh, old);
-    } else {
-      a_.cmp(old, value);
-      a_.cmov(keeps, fresh, old);
-    }
+    if (!write_update(operation, value, bits)) return cannot(i);
     a_.lock().cmpxchg(at, fresh, old);
     a_.jne(again);
   }

@@ -144,6 +144,10 @@ class Selector : public llvm::InstVisitor<Selector> {
   /// All of the value's pieces one behind the other.
   x86::Mem side_by_side(const llvm::Value* value);
 
+  bool reduce(llvm::IntrinsicInst& i);
+  bool insert_part(llvm::IntrinsicInst& i);
+  bool extract_part(llvm::IntrinsicInst& i);
+
   // ---- select_memory.cpp ----
   void load_piece(const x86::Vec& to, const x86::Mem& from, unsigned bytes);
   void store_piece(const x86::Mem& to, const x86::Vec& from, unsigned bytes);
@@ -154,13 +158,12 @@ class Selector : public llvm::InstVisitor<Selector> {
   void scatter(llvm::IntrinsicInst& i);
   void fill(llvm::IntrinsicInst& i);
   void copy(llvm::IntrinsicInst& i);
+  /// What an atomic puts in the place of kScratch, into kScratch2.
+  bool write_update(llvm::AtomicRMWInst::BinOp operation, const x86::Gp& value, unsigned bits);
 
   // ---- select_intrinsics.cpp ----
   bool vector_intrinsic(llvm::IntrinsicInst& i);
   bool scalar_intrinsic(llvm::IntrinsicInst& i);
-  bool reduce(llvm::IntrinsicInst& i);
-  bool insert_part(llvm::IntrinsicInst& i);
-  bool extract_part(llvm::IntrinsicInst& i);
   /// Sums of products, added to the first operand.
   bool dot(llvm::IntrinsicInst& i, std::uint32_t instruction);
   bool saturate(llvm::IntrinsicInst& i);
