@@ -152,8 +152,6 @@ void Selector::jump(const llvm::BasicBlock& from, const llvm::BasicBlock& to) {
 
 void Selector::visitBranchInst(llvm::BranchInst& i) {
   const llvm::BasicBlock& here = *i.getParent();
-  for (const llvm::BasicBlock* successor : i.successors())
-    if (successor->getSinglePredecessor() == &here) contents_[successor] = {};
   if (i.isUnconditional()) {
     if (i.getSuccessor(0)->getSinglePredecessor()) contents_[i.getSuccessor(0)] = places_.contents();
     return jump(here, *i.getSuccessor(0));

@@ -42,8 +42,8 @@ bool Selector::write() {
 
 void Selector::write_block(llvm::BasicBlock& block) {
   a_.bind(labels_[&block]);
-  const auto known = contents_.find(&block);
-  places_.begin_block(known == contents_.end() ? Places::Contents() : known->second);
+  const auto known = contents_.extract(&block);
+  places_.begin_block(known.empty() ? Places::Contents() : known.mapped());
   for (llvm::Instruction& i : block) {
     if (!unknown_.empty() || !code_.error.message.empty()) {
       if (unknown_.empty()) {
