@@ -259,6 +259,27 @@ makes:
 })");
 }
 
+/// What an operation writes over is not what something behind it reads.
+TEST_F(Baseline, OperandsThatAreReadAgain) {
+  expect_same(R"(
+declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
+define void @f(ptr %in, ptr %out) {
+  %a = load <16 x float>, ptr %in
+  %p = getelementptr i8, ptr %in, i64 64
+  %c = load <16 x float>, ptr %p
+  %r = call <16 x float> @llvm.fma.v16f32(<16 x float> %a, <16 x float> %a, <16 x float> %c)
+  %s = fadd <16 x float> %r, %c
+  store <16 x float> %s, ptr %out
+  %x = load i64, ptr %in
+  %y = load i64, ptr %p
+  %z = sub i64 %x, %y
+  %w = xor i64 %z, %x
+  %o = getelementptr i8, ptr %out, i64 64
+  store i64 %w, ptr %o
+  ret void
+})");
+}
+
 TEST_F(Baseline, PhisChangeAtOnce) {
   expect_same(R"(
 define void @f(ptr %in, ptr %out) {
