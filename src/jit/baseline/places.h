@@ -18,6 +18,10 @@ inline const x86::Gp kScratch = x86::rax, kScratch2 = x86::rcx, kScratch3 = x86:
 inline constexpr unsigned kScratchVector = 0, kScratchVector2 = 1, kScratchVector3 = 2;
 inline constexpr unsigned kScratchMask = 1, kScratchMask2 = 7;
 
+/// Numbers of the registers in which a function gets its first arguments: rdi, rsi, rdx, rcx, r8, r9.
+inline constexpr unsigned kArgumentRegisters[] = {7, 6, 2, 1, 8, 9};
+inline constexpr unsigned kArgumentsInRegisters = 6;
+
 /// A vector register of so many bytes.
 inline x86::Vec vector_register(unsigned number, unsigned bytes) {
   if (bytes > 32) return x86::zmm(number);

@@ -21,7 +21,6 @@ void Selector::visitCallInst(llvm::CallInst& i) {
 
 void Selector::call(llvm::CallBase& i, const llvm::Value* callee, llvm::StringRef symbol,
                     llvm::ArrayRef<const llvm::Value*> arguments) {
-  static const unsigned kArguments[] = {7, 6, 2, 1, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
   for (const llvm::Value* argument : arguments) {
     const auto kind = shape_of(argument->getType());
     if (!kind || kind->kind != Class::general) return cannot(i);
@@ -29,15 +28,15 @@ void Selector::call(llvm::CallBase& i, const llvm::Value* callee, llvm::StringRe
   const auto result = shape_of(i.getType());
   if (!i.getType()->isVoidTy() && (!result || result->kind != Class::general)) return cannot(i);
   places_.before_call();
-  for (unsigned n = 6; n < arguments.size(); ++n) {
+  for (unsigned n = kArgumentsInRegisters; n < arguments.size(); ++n) {
     load_general(kScratch, arguments[n]);
-    a_.mov(x86::ptr(x86::rsp, static_cast<std::int32_t>(8 * (n - 6))), kScratch);
+    a_.mov(x86::ptr(x86::rsp, static_cast<std::int32_t>(8 * (n - kArgumentsInRegisters))), kScratch);
   }
   const auto* function = llvm::dyn_cast_or_null<llvm::Function>(callee);
   const bool is_indirect = callee && !function;
   if (is_indirect) load_general(kScratch, callee);
-  for (unsigned n = 0; n < std::min<std::size_t>(6, arguments.size()); ++n) {
-    const x86::Gp to = general_register(kArguments[n], 64);
+  for (unsigned n = 0; n < std::min<std::size_t>(kArgumentsInRegisters, arguments.size()); ++n) {
+    const x86::Gp to = general_register(kArgumentRegisters[n], 64);
     load_general(to, arguments[n]);
     // Narrow arguments are extended by whoever calls, as C's compilers expect.
     const unsigned bits = shape(arguments[n]).element_bits;

@@ -7,7 +7,6 @@ namespace raddle::jit::baseline {
 namespace {
 
 const x86::Gp kKept[] = {x86::rbx, x86::r12, x86::r13, x86::r14, x86::r15};
-const unsigned kArguments[] = {7, 6, 2, 1, 8, 9};  // rdi, rsi, rdx, rcx, r8, r9
 
 }  // namespace
 
@@ -21,15 +20,18 @@ std::uint32_t Selector::prologue() {
   lay_out_variables();
   unsigned n = 0;
   for (const llvm::Argument& argument : function_.args()) {
-    const PieceId id = piece(&argument);
-    const x86::Mem slot = places_.define_in_memory(id);
+    const auto kind = shape_of(argument.getType());
+    if (!kind || kind->kind != Class::general) {
+      unknown_ = "an argument that is no scalar";
+      return patch;
+    }
+    const x86::Mem slot = places_.define_in_memory(piece(&argument));
     const bool is_truth = argument.getType()->isIntegerTy(1);
-    if (shape(&argument).kind != Class::general) unknown_ = "an argument that is a vector";
-    if (n < 6) {
-      if (is_truth) a_.and_(general_register(kArguments[n], 32), 1);
-      a_.mov(slot, x86::gpq(kArguments[n]));
+    if (n < kArgumentsInRegisters) {
+      if (is_truth) a_.and_(general_register(kArgumentRegisters[n], 32), 1);
+      a_.mov(slot, x86::gpq(kArgumentRegisters[n]));
     } else {
-      a_.mov(kScratch, x86::ptr(x86::rbp, static_cast<std::int32_t>(16 + 8 * (n - 6))));
+      a_.mov(kScratch, x86::ptr(x86::rbp, static_cast<std::int32_t>(16 + 8 * (n - kArgumentsInRegisters))));
       if (is_truth) a_.and_(kScratch.r32(), 1);
       a_.mov(slot, kScratch);
     }
@@ -40,12 +42,13 @@ std::uint32_t Selector::prologue() {
 
 /// What calls take on the stack lies lowest, then variables.
 void Selector::lay_out_variables() {
-  constexpr unsigned kInRegisters = 6;
+  unsigned outgoing_bytes = 0;
   for (const llvm::BasicBlock& block : function_)
     for (const llvm::Instruction& i : block)
-      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&i); call && call->arg_size() > kInRegisters)
-        outgoing_bytes_ = std::max(outgoing_bytes_, (call->arg_size() - kInRegisters) * 8);
-  if (outgoing_bytes_ != 0) places_.allocate(outgoing_bytes_, 64);
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
+          call && call->arg_size() > kArgumentsInRegisters)
+        outgoing_bytes = std::max(outgoing_bytes, (call->arg_size() - kArgumentsInRegisters) * 8);
+  if (outgoing_bytes != 0) places_.allocate(outgoing_bytes, 64);
   for (const llvm::BasicBlock& block : function_)
     for (const llvm::Instruction& i : block) {
       const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&i);

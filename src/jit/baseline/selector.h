@@ -186,8 +186,6 @@ class Selector : public llvm::InstVisitor<Selector> {
   std::map<const llvm::BasicBlock*, asmjit::Label> labels_;
   std::map<const llvm::BasicBlock*, Places::Contents> contents_;
   llvm::DenseMap<const llvm::Value*, std::int32_t> variables_;
-  std::uint32_t outgoing_bytes_ = 0;
-  bool uses_vectors_ = false;
 };
 
 }  // namespace raddle::jit::baseline
