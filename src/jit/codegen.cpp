@@ -330,32 +330,30 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   optimise(module, target, *machine, tier, effort);
   if (effort.is_over()) return Compilation::Object();
   if (dump_wanted("optimised")) module.print(llvm::errs(), nullptr);
+  double optimised = processor_milliseconds();
+  const auto report = [&](const char* code, std::size_t left, const std::string& unknown) {
+    if (dump_wanted("times"))
+      fmt::print(stderr, "{}, {}: {} instructions of LLVM, then {}; passes {:.2f} ms, {} {:.2f} ms{}{}\n",
+                 module.getSourceFileName(), tier == Tier::quick ? "quick" : "optimised", written, left,
+                 optimised - start, code, processor_milliseconds() - optimised,
+                 unknown.empty() ? "" : "; left to LLVM: ", unknown);
+  };
   if (tier == Tier::quick) {
     std::string unknown;
-    const double optimised = processor_milliseconds();
-    const std::size_t left = module.getInstructionCount();
-    auto object = baseline::generate(module, target, *machine, unknown);
-    if (dump_wanted("times"))
-      fmt::print(
-          stderr,
-          "{}, quick: {} instructions of LLVM, then {}; passes {:.2f} ms, baseline code {:.2f} ms{}{}\n",
-          module.getSourceFileName(), written, left, optimised - start, processor_milliseconds() - optimised,
-          object ? "" : "; left to LLVM: ", unknown);
-    if (object) return Compilation::Object(std::move(object));
+    auto made = baseline::generate(module, target, *machine, unknown);
+    report("baseline code", module.getInstructionCount(), unknown);
+    if (made) return Compilation::Object(std::move(made));
     split_long_blocks(module);
   }
   load_constants(module, tier == Tier::quick ? LoadedConstants::all : LoadedConstants::by_lane);
-  const double optimised = processor_milliseconds();
+  optimised = processor_milliseconds();
   const std::size_t left = module.getInstructionCount();
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emission;
   add_emission(emission, *machine, stream);
   emission.run(module);
-  if (dump_wanted("times"))
-    fmt::print(stderr, "{}, {}: {} instructions of LLVM, then {}; passes {:.2f} ms, code {:.2f} ms\n",
-               module.getSourceFileName(), tier == Tier::quick ? "quick" : "optimised", written, left,
-               optimised - start, processor_milliseconds() - optimised);
+  report("code", left, "");
   if (!errors.empty()) return Error::unsupported("LLVM cannot compile it: {}", errors);
   return Compilation::Object(
       std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "kernel", false));

@@ -207,12 +207,4 @@ class FunctionPlan {
   std::vector<std::vector<BlockId>> pending_;
 };
 
-/// @param body  (const ptx::Instruction&), for each of a loop
-template <class Body>
-void for_instructions(const FunctionPlan& plan, const Loop& loop, const Body& body) {
-  for (BlockId b : loop.blocks)
-    for (std::uint32_t n = plan.function.blocks[b].begin; n < plan.function.blocks[b].end; ++n)
-      body(plan.function.instructions[n]);
-}
-
 }  // namespace raddle::jit

@@ -31,4 +31,12 @@ struct Order {
 
 Order linear_order(const ptx::Module& module, const ptx::Function& function, const ptx::Cfg& cfg);
 
+/// @param body  (const ptx::Instruction&), for each of a loop
+template <class Body>
+void for_instructions(const ptx::Function& function, const Loop& loop, const Body& body) {
+  for (BlockId b : loop.blocks)
+    for (std::uint32_t n = function.blocks[b].begin; n < function.blocks[b].end; ++n)
+      body(function.instructions[n]);
+}
+
 }  // namespace raddle::jit

@@ -75,7 +75,7 @@ std::vector<bool> of_extent_of_grid(const FunctionPlan& plan) {
 bool steps_by_grid(const FunctionPlan& plan, const Loop& loop, const std::vector<bool>& of_grid) {
   ptx::RegisterUses uses;
   bool steps = false;
-  for_instructions(plan, loop, [&](const Instruction& i) {
+  for_instructions(plan.function, loop, [&](const Instruction& i) {
     if (i.opcode->row->text->affine != isa::Affine::add) return;
     ptx::register_uses(plan.function, i, uses);
     steps = steps || std::ranges::any_of(

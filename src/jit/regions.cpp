@@ -32,10 +32,11 @@ std::vector<bool> changed_in_turn(const FunctionPlan& plan, const Prelude& prelu
   std::vector<bool> changes(plan.function.registers.size());
   if (!prelude.is_turn[header]) return changes;
   ptx::RegisterUses uses;
-  for_instructions(plan, plan.order.loops[plan.order.loop_of[header]], [&](const ptx::Instruction& i) {
-    ptx::register_uses(plan.function, i, uses);
-    for (ptx::RegisterId r : uses.definitions) changes[r] = true;
-  });
+  for_instructions(plan.function, plan.order.loops[plan.order.loop_of[header]],
+                   [&](const ptx::Instruction& i) {
+                     ptx::register_uses(plan.function, i, uses);
+                     for (ptx::RegisterId r : uses.definitions) changes[r] = true;
+                   });
   return changes;
 }
 

@@ -200,7 +200,7 @@ bool steps_by_launch(const FunctionPlan& plan, const Instruction& i) {
 LoadsOfLoop loads_of(const FunctionPlan& plan, const Loop& loop) {
   LoadsOfLoop found;
   bool by_register = false, steps = false;
-  for_instructions(plan, loop, [&](const Instruction& i) {
+  for_instructions(plan.function, loop, [&](const Instruction& i) {
     found.stores = found.stores || i.opcode->is(Effects::writes);
     steps = steps || steps_by_launch(plan, i);
     if (!loads_by_lane(plan, i)) return;

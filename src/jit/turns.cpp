@@ -110,17 +110,15 @@ Turns::Turns(const ptx::Function& function, const Order& order)
     : function_(function), order_(order), writers_(order.loops.size()) {
   ptx::RegisterUses uses;
   for (std::size_t n = 0; n < order.loops.size(); ++n) {
-    const auto each = [&](const auto& body) {
-      for (BlockId b : order.loops[n].blocks)
-        for (std::uint32_t k = function.blocks[b].begin; k < function.blocks[b].end; ++k) body(k);
-    };
     bool has_barrier = false;
-    each([&](std::uint32_t k) { has_barrier = has_barrier || is_block_barrier(function.instructions[k]); });
+    for_instructions(function, order.loops[n],
+                     [&](const Instruction& i) { has_barrier = has_barrier || is_block_barrier(i); });
     if (!has_barrier) continue;
     writers_[n].assign(function.registers.size(), ptx::kNone);
-    each([&](std::uint32_t k) {
-      ptx::register_uses(function, function.instructions[k], uses);
-      for (RegisterId r : uses.definitions) writers_[n][r] = writers_[n][r] == ptx::kNone ? k : kSeveral;
+    for_instructions(function, order.loops[n], [&](const Instruction& i) {
+      ptx::register_uses(function, i, uses);
+      const auto number = static_cast<std::uint32_t>(&i - function.instructions.data());
+      for (RegisterId r : uses.definitions) writers_[n][r] = writers_[n][r] == ptx::kNone ? number : kSeveral;
     });
   }
 }

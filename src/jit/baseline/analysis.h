@@ -7,7 +7,6 @@
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
 
-#include <functional>
 #include <string>
 #include <vector>
 

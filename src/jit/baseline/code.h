@@ -14,6 +14,14 @@ namespace raddle::jit::baseline {
 namespace x86 = asmjit::x86;
 namespace Inst = asmjit::x86::Inst;
 
+/// An instruction for each size of an element: 8, 16, 32, 64 bits. 0: the host has none.
+struct BySize {
+  asmjit::InstId of_8, of_16, of_32, of_64;
+  asmjit::InstId operator[](unsigned bits) const {
+    return bits == 8 ? of_8 : bits == 16 ? of_16 : bits == 32 ? of_32 : of_64;
+  }
+};
+
 /// Keeps the first thing that asmjit cannot encode.
 class FirstError : public asmjit::ErrorHandler {
  public:
@@ -31,7 +39,7 @@ struct Line {
 /// A function's place in the code.
 struct WrittenFunction {
   const llvm::Function* function;
-  std::uint32_t begin, end;
+  std::uint32_t begin;
   std::uint64_t stack_bytes;
 };
 

@@ -18,8 +18,6 @@
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 
-#include <algorithm>
-
 #include "jit/line_table.h"
 
 namespace raddle::jit::baseline {

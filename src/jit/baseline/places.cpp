@@ -215,9 +215,7 @@ x86::Mem Places::in_memory(PieceId id, std::int32_t offset) {
     piece.bytes = piece.kind == Class::vector ? 64 : piece.bytes;
     store(id);
     piece.is_stored = false;
-  } else if (!piece.is_stored && !piece.is_global) {
-    store(id);
-  } else if (piece.is_global && !piece.is_stored && piece.place >= 0) {
+  } else if (!piece.is_stored && piece.place >= 0) {  // what another block has made is stored already
     store(id);
   }
   return x86::ptr(x86::rsp, slot(id) + offset);

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <array>
-#include <string>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -20,7 +20,7 @@ inline constexpr unsigned kScratchMask = 1, kScratchMask2 = 7;
 
 /// Numbers of the registers in which a function gets its first arguments: rdi, rsi, rdx, rcx, r8, r9.
 inline constexpr unsigned kArgumentRegisters[] = {7, 6, 2, 1, 8, 9};
-inline constexpr unsigned kArgumentsInRegisters = 6;
+inline constexpr unsigned kArgumentsInRegisters = std::size(kArgumentRegisters);
 
 /// A vector register of so many bytes.
 inline x86::Vec vector_register(unsigned number, unsigned bytes) {

@@ -85,12 +85,8 @@ bool Selector::scalar_cast(llvm::CastInst& i) {
     case llvm::Instruction::Trunc: {
       const x86::Gp reg = general(value, 32);
       const x86::Gp result = define_general(&i, 64);
-      if (to == 1) {
-        a_.mov(result.r32(), reg);
-        a_.and_(result.r32(), 1);
-      } else {
-        a_.mov(result.r32(), reg);
-      }
+      a_.mov(result.r32(), reg);
+      if (to == 1) a_.and_(result.r32(), 1);
       return true;
     }
     case llvm::Instruction::ZExt: {
@@ -179,16 +175,19 @@ bool Selector::widen(llvm::CastInst& i, std::uint32_t instruction) {
 bool Selector::narrow(llvm::CastInst& i, std::uint32_t instruction) {
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
   if (from.count > 1 && from.bytes % 64 != 0) return false;
+  const auto write = [&](const x86::Vec& result, const x86::Vec& reg) {
+    if (instruction == Inst::kIdVcvtps2ph)
+      a_.emit(instruction, result, reg, asmjit::Imm(4));  // as the control register says
+    else
+      a_.emit(instruction, result, reg);
+  };
   for (unsigned n = 0; n < to.count; ++n) {
     const unsigned each = std::min(64u, from.bytes) * to.element_bits / from.element_bits;  // bytes of a part
     const unsigned parts = std::max(1u, to.bytes_of(n) / each), first = 64 * n / std::max(1u, each);
     if (parts == 1) {
       const x86::Vec reg = vector(i.getOperand(0), first);
       const x86::Vec result = vector_register(define_vector(&i, n).id(), each);
-      if (instruction == Inst::kIdVcvtps2ph)
-        a_.emit(instruction, result, reg, asmjit::Imm(4));  // as the control register says
-      else
-        a_.emit(instruction, result, reg);
+      write(result, reg);
       continue;
     }
     if (each < 16 && parts != 2) return false;
@@ -196,10 +195,7 @@ bool Selector::narrow(llvm::CastInst& i, std::uint32_t instruction) {
     for (unsigned part = 0; part < parts; ++part) {
       const x86::Vec reg = vector(i.getOperand(0), first + part);
       const unsigned to_reg = part == 0 ? together : kScratchVector2;
-      if (instruction == Inst::kIdVcvtps2ph)
-        a_.emit(instruction, vector_register(to_reg, each), reg, asmjit::Imm(4));
-      else
-        a_.emit(instruction, vector_register(to_reg, each), reg);
+      write(vector_register(to_reg, each), reg);
       if (part == 0) continue;
       if (each == 8)
         a_.vpunpcklqdq(x86::xmm(together), x86::xmm(together), x86::xmm(kScratchVector2));
@@ -246,24 +242,19 @@ bool Selector::cast_from_mask(llvm::CastInst& i) {
   const bool is_signed = i.getOpcode() == llvm::Instruction::SExt;
   if (!is_signed && i.getOpcode() != llvm::Instruction::ZExt) return false;
   const unsigned bits = to.element_bits;
-  const InstId spread = bits == 8    ? Inst::kIdVpmovm2b
-                        : bits == 16 ? Inst::kIdVpmovm2w
-                        : bits == 32 ? Inst::kIdVpmovm2d
-                                     : Inst::kIdVpmovm2q;
+  constexpr BySize kSpread{Inst::kIdVpmovm2b, Inst::kIdVpmovm2w, Inst::kIdVpmovm2d, Inst::kIdVpmovm2q};
   for (unsigned n = 0; n < to.count; ++n) {
     const x86::KReg lanes = lanes_of_piece(value, to, n);
     const x86::Vec result = define_vector(&i, n);
-    a_.emit(spread, result, lanes);
+    a_.emit(kSpread[bits], result, lanes);
     if (is_signed) continue;
     if (bits == 8) {  // less minus one
       a_.emit(Inst::kIdVpxord, vector_register(kScratchVector, 64), vector_register(kScratchVector, 64),
               vector_register(kScratchVector, 64));
       a_.emit(Inst::kIdVpsubb, result, vector_register(kScratchVector, to.bytes_of(n)), result);
     } else {
-      a_.emit(bits == 16   ? Inst::kIdVpsrlw
-              : bits == 32 ? Inst::kIdVpsrld
-                           : Inst::kIdVpsrlq,
-              result, result, asmjit::Imm(bits - 1));
+      constexpr BySize kRight{0, Inst::kIdVpsrlw, Inst::kIdVpsrld, Inst::kIdVpsrlq};
+      a_.emit(kRight[bits], result, result, asmjit::Imm(bits - 1));
     }
   }
   return true;
@@ -281,28 +272,15 @@ bool Selector::cast_to_mask(llvm::CastInst& i) {
   }
   if (i.getOpcode() != llvm::Instruction::Trunc || from.kind != Class::vector) return false;
   const unsigned bits = from.element_bits;
+  constexpr BySize kLeft{Inst::kIdVpsllw, Inst::kIdVpsllw, Inst::kIdVpslld,
+                         Inst::kIdVpsllq};  // bytes as words
+  constexpr BySize kSigns{Inst::kIdVpmovb2m, Inst::kIdVpmovw2m, Inst::kIdVpmovd2m, Inst::kIdVpmovq2m};
   for (unsigned n = 0; n < from.count; ++n) {
     const x86::Vec reg = vector(value, n), shifted = vector_register(kScratchVector, from.bytes_of(n));
-    if (bits == 8) a_.emit(Inst::kIdVpsllw, shifted, reg, asmjit::Imm(7));
-    if (bits == 16) a_.emit(Inst::kIdVpsllw, shifted, reg, asmjit::Imm(15));
-    if (bits == 32) a_.emit(Inst::kIdVpslld, shifted, reg, asmjit::Imm(31));
-    if (bits == 64) a_.emit(Inst::kIdVpsllq, shifted, reg, asmjit::Imm(63));
-    const InstId signs = bits == 8    ? Inst::kIdVpmovb2m
-                         : bits == 16 ? Inst::kIdVpmovw2m
-                         : bits == 32 ? Inst::kIdVpmovd2m
-                                      : Inst::kIdVpmovq2m;
-    const bool is_partial = from.bytes_of(n) != 16 && from.bytes_of(n) != 32 && from.bytes_of(n) != 64;
-    if (n == 0) {
-      const x86::KReg to = define_mask(&i);
-      a_.emit(signs, to, shifted);
-      if (is_partial) trim(to, from.lanes_of(0));
-    } else {
-      const x86::KReg to = mask(&i), more = x86::k(kScratchMask);
-      a_.emit(signs, more, shifted);
-      if (is_partial) trim(more, from.lanes_of(n));
-      a_.kshiftlq(more, more, from.lanes_before(n));
-      a_.korq(to, to, more);
-    }
+    a_.emit(kLeft[bits], shifted, reg, asmjit::Imm(bits - 1));
+    const x86::KReg made = begin_lanes(i, n);
+    a_.emit(kSigns[bits], made, shifted);
+    join_lanes(i, from, n, made);
   }
   return true;
 }

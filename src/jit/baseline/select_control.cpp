@@ -87,16 +87,11 @@ void Selector::give_to_phis(const llvm::BasicBlock& from, const llvm::BasicBlock
   llvm::DenseSet<PieceId> given;
   for (const llvm::PHINode& phi : to.phis()) {
     const llvm::Value* value = phi.getIncomingValueForBlock(&from);
-    if (shape(&phi).kind == Class::general && !llvm::isa<llvm::Instruction, llvm::Argument>(value)) {
-      moves.push_back({piece(&phi), kNoPiece});
-    } else if (const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
-               i && (llvm::isa<llvm::AllocaInst>(i) || analysis_.is_deferred(*i))) {
-      moves.push_back({piece(&phi), kNoPiece});
-    } else {
-      for (unsigned n = 0; n < analysis_.pieces_of(&phi); ++n)
-        moves.push_back({piece(&phi, n), piece(value, n)});
+    const bool is_made = shape(&phi).kind == Class::general && is_made_where_used(value);
+    for (unsigned n = 0; n < analysis_.pieces_of(&phi); ++n) {
+      moves.push_back({piece(&phi, n), is_made ? kNoPiece : piece(value, n)});
+      given.insert(piece(&phi, n));
     }
-    for (unsigned n = 0; n < analysis_.pieces_of(&phi); ++n) given.insert(piece(&phi, n));
   }
   auto copy = [&](const x86::Mem& at, PieceId id, unsigned bytes) {
     const Piece& source = analysis_.pieces[id];

@@ -125,7 +125,7 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
     return true;
   };
   auto by_size = [&](InstId of_8, InstId of_16, InstId of_32, InstId of_64) {
-    each_piece(i, bits == 8 ? of_8 : bits == 16 ? of_16 : bits == 32 ? of_32 : of_64);
+    each_piece(i, BySize{of_8, of_16, of_32, of_64}[bits]);
     return true;
   };
   switch (i.getIntrinsicID()) {
@@ -140,8 +140,7 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
       return true;
     case llvm::Intrinsic::fabs:
       if (!is_float) return false;
-      a_.mov(kScratch, is_wide ? 0x7fffffffffffffffu : 0x7fffffff7fffffffu);
-      a_.vpbroadcastq(x86::zmm(kScratchVector), kScratch);
+      repeat(kScratchVector, is_wide ? 0x7fffffffffffffffu : 0x7fffffff7fffffffu);
       for (unsigned n = 0; n < all.count; ++n) {
         const x86::Vec from = vector(i.getArgOperand(0), n);
         a_.emit(Inst::kIdVpandd, define_vector(&i, n), from,
@@ -150,8 +149,7 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
       return true;
     case llvm::Intrinsic::copysign:
       if (!is_float) return false;
-      a_.mov(kScratch, is_wide ? 0x8000000000000000u : 0x8000000080000000u);
-      a_.vpbroadcastq(x86::zmm(kScratchVector), kScratch);
+      repeat(kScratchVector, is_wide ? 0x8000000000000000u : 0x8000000080000000u);
       for (unsigned n = 0; n < all.count; ++n) {  // bits of the second where the constant has ones
         const unsigned sign = vector(i.getArgOperand(1), n).id();
         const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(0), n));
@@ -260,10 +258,7 @@ bool Selector::saturate(llvm::IntrinsicInst& i) {
   const bool is_sum = id == llvm::Intrinsic::uadd_sat || id == llvm::Intrinsic::sadd_sat;
   const bool is_signed = id == llvm::Intrinsic::sadd_sat || id == llvm::Intrinsic::ssub_sat;
   const x86::KReg beyond = x86::k(kScratchMask);
-  if (is_signed) {
-    a_.mov(x86::eax, 0x7fffffff);
-    a_.vpbroadcastd(x86::zmm(kScratchVector3), x86::eax);
-  }
+  if (is_signed) repeat(kScratchVector3, 0x7fffffff7fffffffu);
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::Zmm left = vector(i.getArgOperand(0), n).zmm(), right = vector(i.getArgOperand(1), n).zmm();
     const x86::Zmm to = define_vector(&i, n).zmm(), sign = x86::zmm(kScratchVector),
@@ -294,9 +289,8 @@ bool Selector::rotate(llvm::IntrinsicInst& i) {
   const unsigned bits = all.element_bits;
   if (bits != 32 && bits != 64) return false;
   const bool is_left = i.getIntrinsicID() == llvm::Intrinsic::fshl, is_wide = bits == 64;
-  a_.mov(kScratch, bits - 1);
   const x86::Zmm limit = x86::zmm(kScratchVector3);
-  is_wide ? a_.vpbroadcastq(limit, kScratch) : a_.vpbroadcastd(limit, x86::eax);
+  repeat(kScratchVector3, is_wide ? 0x3fu : 0x0000001f0000001fu);
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::Zmm high = vector(i.getArgOperand(0), n).zmm(), low = vector(i.getArgOperand(1), n).zmm();
     const x86::Zmm by = vector(i.getArgOperand(2), n).zmm(), to = define_vector(&i, n).zmm();
@@ -322,8 +316,7 @@ bool Selector::rotate(llvm::IntrinsicInst& i) {
 /// 31 less the leading zeros of the lowest bit alone, and 32 where there is none.
 void Selector::count_trailing(llvm::IntrinsicInst& i) {
   const Shape all = shape(&i);
-  a_.mov(x86::eax, 31);
-  a_.vpbroadcastd(x86::zmm(kScratchVector3), x86::eax);
+  repeat(kScratchVector3, 0x0000001f0000001fu);
   a_.mov(x86::eax, 32);
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::Zmm from = vector(i.getArgOperand(0), n).zmm();

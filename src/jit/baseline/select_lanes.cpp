@@ -9,19 +9,9 @@ using asmjit::InstId;
 
 namespace {
 
-InstId repeat(unsigned bits) {
-  return bits == 8    ? Inst::kIdVpbroadcastb
-         : bits == 16 ? Inst::kIdVpbroadcastw
-         : bits == 32 ? Inst::kIdVpbroadcastd
-                      : Inst::kIdVpbroadcastq;
-}
-
-InstId permutation(unsigned bits) {
-  return bits == 8    ? Inst::kIdVpermb
-         : bits == 16 ? Inst::kIdVpermw
-         : bits == 32 ? Inst::kIdVpermd
-                      : Inst::kIdVpermq;
-}
+constexpr BySize kRepeat{Inst::kIdVpbroadcastb, Inst::kIdVpbroadcastw, Inst::kIdVpbroadcastd,
+                         Inst::kIdVpbroadcastq};
+constexpr BySize kPermute{Inst::kIdVpermb, Inst::kIdVpermw, Inst::kIdVpermd, Inst::kIdVpermq};
 
 }  // namespace
 
@@ -45,11 +35,11 @@ void Selector::splat(llvm::ShuffleVectorInst& i) {
   if (scalar && shape(scalar).kind == Class::general) {
     const x86::Gp reg = general(scalar, bits == 64 ? 64 : 32);
     first = define_vector(&i).id();
-    a_.emit(repeat(bits), vector_register(first, to.bytes_of(0)), reg);
+    a_.emit(kRepeat[bits], vector_register(first, to.bytes_of(0)), reg);
   } else {
     const x86::Vec reg = scalar ? vector(scalar) : vector(i.getOperand(0));
     first = define_vector(&i).id();
-    a_.emit(repeat(bits), vector_register(first, to.bytes_of(0)), reg.xmm());
+    a_.emit(kRepeat[bits], vector_register(first, to.bytes_of(0)), reg.xmm());
   }
   for (unsigned n = 1; n < to.count; ++n) a_.vmovaps(define_vector(&i, n).zmm(), x86::zmm(first));
 }
@@ -106,10 +96,10 @@ void Selector::permute(llvm::ShuffleVectorInst& i) {
       const x86::Zmm index = x86::zmm(kScratchVector2);
       a_.vmovups(index, code_.constant_at(code_.constant(numbers)));
       if (is_first) {
-        a_.emit(permutation(bits), x86::zmm(whole), index, x86::zmm(reg));
+        a_.emit(kPermute[bits], x86::zmm(whole), index, x86::zmm(reg));
       } else {
         mask_constant(kScratchMask, chosen);
-        a_.k(x86::k(kScratchMask)).emit(permutation(bits), x86::zmm(whole), index, x86::zmm(reg));
+        a_.k(x86::k(kScratchMask)).emit(kPermute[bits], x86::zmm(whole), index, x86::zmm(reg));
       }
       is_first = false;
     }
@@ -132,16 +122,15 @@ void Selector::permute_mask(llvm::ShuffleVectorInst& i) {
   }
   if (std::all_of(lanes.begin(), lanes.end(), [](int lane) { return lane <= 0; })) {
     const auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(i.getOperand(0));
+    const x86::KReg result = define_mask(&i);
     if (insert && analysis_.is_deferred(*insert)) {
-      const x86::Gp truth = general(insert->getOperand(1), 32);
-      a_.mov(kScratch.r32(), truth);
+      in_all_lanes(result, insert->getOperand(1));
     } else {
       a_.kmovq(kScratch, mask(i.getOperand(0)));
       a_.and_(kScratch.r32(), 1);
+      a_.neg(kScratch);
+      a_.kmovq(result, kScratch);
     }
-    a_.neg(kScratch);
-    const x86::KReg result = define_mask(&i);
-    a_.kmovq(result, kScratch);
     return trim(result, to.lanes);
   }
   const bool by_words = from.lanes <= 32 && to.lanes <= 32;
@@ -173,7 +162,7 @@ void Selector::permute_spread(llvm::ShuffleVectorInst& i, unsigned bits) {
       mask_constant(kScratchMask, chosen);
       a_.k(x86::k(kScratchMask));
     }
-    a_.emit(permutation(bits), whole, index, spread);
+    a_.emit(kPermute[bits], whole, index, spread);
     is_first = false;
   }
 }
@@ -288,7 +277,7 @@ void Selector::visitInsertElementInst(llvm::InsertElementInst& i) {
       a_.shr(kScratch, all->lanes_before(n));
     }
     a_.kmovq(x86::k(kScratchMask), n == 0 ? kScratch3 : kScratch);
-    a_.k(x86::k(kScratchMask)).emit(repeat(bits), x86::zmm(result), element);
+    a_.k(x86::k(kScratchMask)).emit(kRepeat[bits], x86::zmm(result), element);
   }
 }
 

@@ -11,6 +11,15 @@ using asmjit::InstId;
 
 namespace {
 
+/// Under a mask.
+constexpr BySize kMove{Inst::kIdVmovdqu8, Inst::kIdVmovdqu16, Inst::kIdVmovdqu32, Inst::kIdVmovdqu64};
+
+/// What lanes that load nothing get.
+bool may_be_zero(const llvm::Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  return constant && (llvm::isa<llvm::UndefValue>(constant) || constant->isNullValue());
+}
+
 bool is_whole(unsigned bytes) {
   return bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32 || bytes == 64;
 }
@@ -146,13 +155,8 @@ void Selector::visitStoreInst(llvm::StoreInst& i) {
 
 void Selector::masked_load(llvm::IntrinsicInst& i) {
   const Shape all = shape(&i);
-  const unsigned bits = all.element_bits;
-  const InstId move = bits == 8    ? Inst::kIdVmovdqu8
-                      : bits == 16 ? Inst::kIdVmovdqu16
-                      : bits == 32 ? Inst::kIdVmovdqu32
-                                   : Inst::kIdVmovdqu64;
-  const auto* other = llvm::dyn_cast<llvm::Constant>(i.getArgOperand(3));
-  const bool zeroes = other && (llvm::isa<llvm::UndefValue>(other) || other->isNullValue());
+  const InstId move = kMove[all.element_bits];
+  const bool zeroes = may_be_zero(i.getArgOperand(3));
   const x86::Mem from = address(i.getArgOperand(0));
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::KReg lanes = lanes_of_piece(i.getArgOperand(2), all, n);
@@ -171,11 +175,7 @@ void Selector::masked_load(llvm::IntrinsicInst& i) {
 
 void Selector::masked_store(llvm::IntrinsicInst& i) {
   const Shape all = shape(i.getArgOperand(0));
-  const unsigned bits = all.element_bits;
-  const InstId move = bits == 8    ? Inst::kIdVmovdqu8
-                      : bits == 16 ? Inst::kIdVmovdqu16
-                      : bits == 32 ? Inst::kIdVmovdqu32
-                                   : Inst::kIdVmovdqu64;
+  const InstId move = kMove[all.element_bits];
   const x86::Mem to = address(i.getArgOperand(1));
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::KReg lanes = lanes_of_piece(i.getArgOperand(3), all, n);
@@ -194,8 +194,7 @@ void Selector::gather(llvm::IntrinsicInst& i) {
   const bool is_wide = all.element_bits == 64;
   if (!is_wide && all.lanes == 16) return gather_twice(i);
   if (!is_wide && all.lanes != 8) return cannot(i);
-  const auto* other = llvm::dyn_cast<llvm::Constant>(i.getArgOperand(3));
-  const bool zeroes = other && (llvm::isa<llvm::UndefValue>(other) || other->isNullValue());
+  const bool zeroes = may_be_zero(i.getArgOperand(3));
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::KReg lanes = lanes_of_piece(i.getArgOperand(2), all, n, kScratchMask2),
                     left = x86::k(kScratchMask);

@@ -54,9 +54,7 @@ void Selector::scalar_binary(llvm::BinaryOperator& i) {
   if (llvm::isa<llvm::ConstantInt>(left) && i.isCommutative()) std::swap(left, right);
   asmjit::Operand other = general_or_constant(right, bits);
   if (own == 1 && other.isImm()) other = asmjit::Imm(other.as<asmjit::Imm>().value() & 1);
-  if (llvm::isa<llvm::Constant, llvm::AllocaInst>(left) ||
-      !llvm::isa<llvm::Instruction, llvm::Argument>(left) ||
-      (llvm::isa<llvm::Instruction>(left) && analysis_.is_deferred(*llvm::cast<llvm::Instruction>(left)))) {
+  if (is_made_where_used(left)) {
     const x86::Gp to = define_general(&i, bits);
     load_general(to, left);
     a_.emit(instruction, to, other);
@@ -92,20 +90,27 @@ void Selector::divide(llvm::BinaryOperator& i) {
   const unsigned own = shape(&i).element_bits, bits = own == 64 ? 64 : 32;
   if (own == 1) return cannot(i);
   const bool is_signed = i.getOpcode() == llvm::Instruction::SDiv || i.getOpcode() == llvm::Instruction::SRem;
-  const bool is_rest = i.getOpcode() == llvm::Instruction::URem || i.getOpcode() == llvm::Instruction::SRem;
   const x86::Gp left = extended(i.getOperand(0), bits, is_signed),
                 right = extended(i.getOperand(1), bits, is_signed);
   const x86::Gp to = define_general(&i, bits);
-  const x86::Gp low = general_register(kScratch.id(), bits), high = general_register(kScratch3.id(), bits);
+  const x86::Gp low = general_register(kScratch.id(), bits);
   a_.mov(low, left);
+  divide_scratch(i.getOpcode(), right);
+  a_.mov(to, low);
+}
+
+void Selector::divide_scratch(unsigned opcode, const x86::Gp& by) {
+  const bool is_signed = opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem;
+  const unsigned bits = by.size() * 8;
+  const x86::Gp low = general_register(kScratch.id(), bits), high = general_register(kScratch3.id(), bits);
   if (!is_signed)
     a_.xor_(x86::edx, x86::edx);
   else if (bits == 64)
     a_.cqo();
   else
     a_.cdq();
-  a_.emit(is_signed ? Inst::kIdIdiv : Inst::kIdDiv, high, low, right);
-  a_.mov(to, is_rest ? high : low);
+  a_.emit(is_signed ? Inst::kIdIdiv : Inst::kIdDiv, high, low, by);
+  if (opcode == llvm::Instruction::URem || opcode == llvm::Instruction::SRem) a_.mov(low, high);
 }
 
 CondCode Selector::compare(const llvm::ICmpInst& i) {

@@ -9,14 +9,6 @@ using asmjit::InstId;
 
 namespace {
 
-/// By the size of an element: 8, 16, 32, 64 bits. 0: the host has none.
-struct BySize {
-  InstId of_8, of_16, of_32, of_64;
-  InstId operator[](unsigned bits) const {
-    return bits == 8 ? of_8 : bits == 16 ? of_16 : bits == 32 ? of_32 : of_64;
-  }
-};
-
 InstId of_integers(unsigned opcode, unsigned bits) {
   switch (opcode) {
     case llvm::Instruction::Add:
@@ -134,26 +126,16 @@ void Selector::vector_binary(llvm::BinaryOperator& i) {
     if (is_float) return cannot(i);
     const unsigned opcode = i.getOpcode();
     const bool is_signed = opcode == llvm::Instruction::SDiv || opcode == llvm::Instruction::SRem;
-    const bool is_rest = opcode == llvm::Instruction::URem || opcode == llvm::Instruction::SRem;
     return lane_by_lane(i, 2, [&](unsigned bits) {
-      const bool is_wide = bits == 64;
-      const x86::Gp low = general_register(kScratch.id(), is_wide ? 64 : 32);
-      const x86::Gp right = general_register(kScratch2.id(), is_wide ? 64 : 32);
-      const x86::Gp high = general_register(kScratch3.id(), is_wide ? 64 : 32);
+      const x86::Gp low = general_register(kScratch.id(), bits == 64 ? 64 : 32);
+      const x86::Gp right = general_register(kScratch2.id(), bits == 64 ? 64 : 32);
       if (opcode == llvm::Instruction::Mul) return void(a_.imul(low, right));
       if (bits < 32)
         for (const x86::Gp& reg : {low, right}) {
           const x86::Gp narrow = bits == 8 ? x86::Gp(reg.r8()) : x86::Gp(reg.r16());
           is_signed ? a_.movsx(reg, narrow) : a_.movzx(reg, narrow);
         }
-      if (!is_signed)
-        a_.xor_(x86::edx, x86::edx);
-      else if (is_wide)
-        a_.cqo();
-      else
-        a_.cdq();
-      a_.emit(is_signed ? Inst::kIdIdiv : Inst::kIdDiv, high, low, right);
-      if (is_rest) a_.mov(low, high);
+      divide_scratch(opcode, right);
     });
   }
   const llvm::Value *left = i.getOperand(0), *right = i.getOperand(1);
@@ -238,8 +220,7 @@ void Selector::visitUnaryOperator(llvm::UnaryOperator& i) {
   const auto all = shape_of(i.getType());
   if (!all || i.getOpcode() != llvm::Instruction::FNeg || all->element_bits < 32) return cannot(i);
   const bool is_double = all->element_bits == 64;
-  a_.mov(kScratch, is_double ? 0x8000000000000000u : 0x8000000080000000u);
-  a_.vpbroadcastq(x86::zmm(kScratchVector), kScratch);
+  repeat(kScratchVector, is_double ? 0x8000000000000000u : 0x8000000080000000u);
   for (unsigned n = 0; n < all->count; ++n) {
     const x86::Vec from = vector(i.getOperand(0), n), to = define_vector(&i, n);
     a_.emit(Inst::kIdVpxord, to, from, vector_register(kScratchVector, all->bytes_of(n)));
@@ -290,19 +271,23 @@ void Selector::compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsi
   for (unsigned n = 0; n < all.count; ++n) {
     const x86::Vec left = vector(i.getOperand(0), n);
     const asmjit::Operand right = vector_or_memory(i.getOperand(1), n, element_bits, element_bits >= 32);
-    if (n == 0) {
-      const x86::KReg to = define_mask(&i);
-      a_.emit(instruction, to, left, right, asmjit::Imm(predicate));
-      if (all.lanes_of(0) * element_bits < (left.isZmm() ? 512u : left.isYmm() ? 256u : 128u))
-        trim(to, all.lanes_of(0));
-    } else {
-      const x86::KReg to = mask(&i), more = x86::k(kScratchMask);
-      a_.emit(instruction, more, left, right, asmjit::Imm(predicate));
-      if (all.lanes_of(n) != all.lanes_of(0)) trim(more, all.lanes_of(n));
-      a_.kshiftlq(more, more, all.lanes_before(n));
-      a_.korq(to, to, more);
-    }
+    const x86::KReg made = begin_lanes(i, n);
+    a_.emit(instruction, made, left, right, asmjit::Imm(predicate));
+    join_lanes(i, all, n, made);
   }
+}
+
+x86::KReg Selector::begin_lanes(const llvm::Instruction& i, unsigned n) {
+  return n == 0 ? define_mask(&i) : x86::k(kScratchMask);
+}
+
+void Selector::join_lanes(const llvm::Instruction& i, const Shape& from, unsigned n, const x86::KReg& made) {
+  const unsigned bytes = from.bytes_of(n);
+  if (bytes != 16 && bytes != 32 && bytes != 64) trim(made, from.lanes_of(n));  // no whole register's
+  if (n == 0) return;
+  const x86::KReg all = mask(&i);
+  a_.kshiftlq(made, made, from.lanes_before(n));
+  a_.korq(all, all, made);
 }
 
 void Selector::mask_binary(llvm::BinaryOperator& i) {
@@ -333,10 +318,7 @@ void Selector::mask_select(llvm::SelectInst& i) {
   if (i.getCondition()->getType()->isVectorTy()) {
     choice = mask(i.getCondition());
   } else {
-    const x86::Gp truth = general(i.getCondition(), 64);
-    a_.mov(kScratch.r32(), truth.r32());
-    a_.neg(kScratch);
-    a_.kmovq(choice, kScratch);
+    in_all_lanes(choice, i.getCondition());
   }
   const x86::KReg yes = mask(i.getTrueValue()), no = mask(i.getFalseValue()), other = x86::k(kScratchMask2);
   const x86::KReg to = define_mask(&i);
@@ -349,10 +331,7 @@ void Selector::vector_select(llvm::SelectInst& i) {
   const Shape all = shape(&i);
   const bool by_lane = i.getCondition()->getType()->isVectorTy();
   if (!by_lane) {
-    const x86::Gp truth = general(i.getCondition(), 32);
-    a_.mov(kScratch.r32(), truth);
-    a_.neg(kScratch);
-    a_.kmovq(x86::k(kScratchMask2), kScratch);
+    in_all_lanes(x86::k(kScratchMask2), i.getCondition());
   }
   const BySize blend{Inst::kIdVpblendmb, Inst::kIdVpblendmw, Inst::kIdVpblendmd, Inst::kIdVpblendmq};
   for (unsigned n = 0; n < all.count; ++n) {

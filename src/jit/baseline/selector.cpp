@@ -36,7 +36,7 @@ bool Selector::write() {
   const std::uint32_t frame = (places_.frame_bytes() + 63) / 64 * 64;
   std::memcpy(code_.holder.textSection()->buffer().data() + patch, &frame, sizeof frame);
   constexpr std::uint32_t kSaved = 6 * 8;
-  code_.functions.push_back({&function_, begin, code_.offset(), frame + kSaved + 64});
+  code_.functions.push_back({&function_, begin, frame + kSaved + 64});
   return true;
 }
 
@@ -112,9 +112,13 @@ void Selector::load_general(const x86::Gp& to, const llvm::Value* value) {
     places_.load(to.id(), id);
 }
 
-x86::Gp Selector::general(const llvm::Value* value, unsigned bits) {
+bool Selector::is_made_where_used(const llvm::Value* value) const {
   const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
-  if (llvm::isa<llvm::Constant, llvm::AllocaInst>(value) || (i && analysis_.is_deferred(*i))) {
+  return llvm::isa<llvm::Constant, llvm::AllocaInst>(value) || (i && analysis_.is_deferred(*i));
+}
+
+x86::Gp Selector::general(const llvm::Value* value, unsigned bits) {
+  if (is_made_where_used(value)) {
     const x86::Gp to = general_register(places_.temporary(Class::general), 64);
     load_general(to, value);
     return general_register(to.id(), bits);
@@ -125,7 +129,7 @@ x86::Gp Selector::general(const llvm::Value* value, unsigned bits) {
 x86::Gp Selector::extended(const llvm::Value* value, unsigned bits, bool is_signed) {
   const unsigned own = shape(value).element_bits;
   const x86::Gp from = general(value, 32);
-  if (own == bits || own >= 32) return general_register(from.id(), bits);
+  if (own >= 32) return general_register(from.id(), bits);
   const x86::Gp to = general_register(places_.temporary(Class::general), bits);
   if (own == 1) {
     a_.mov(to.r32(), from.r32());
@@ -178,10 +182,8 @@ x86::Gp Selector::define_general(const llvm::Value* value, unsigned bits) {
 x86::KReg Selector::define_mask(const llvm::Value* value) { return x86::k(places_.define(piece(value))); }
 
 x86::Mem Selector::address(const llvm::Value* pointer, std::int64_t distance) {
-  const auto* i = llvm::dyn_cast<llvm::Instruction>(pointer);
   Place place{pointer, 0};
-  if (!i || analysis_.is_deferred(*i) || llvm::isa<llvm::AllocaInst>(i))
-    place = place_of(pointer, code_.module.getDataLayout());
+  if (is_made_where_used(pointer)) place = place_of(pointer, code_.module.getDataLayout());
   place.distance += distance;
   const auto near = static_cast<std::int32_t>(place.distance);
   if (const auto found = variables_.find(place.base); found != variables_.end())
@@ -197,6 +199,18 @@ x86::Mem Selector::address(const llvm::Value* pointer, std::int64_t distance) {
 void Selector::mask_constant(unsigned reg, std::uint64_t bits) {
   a_.mov(kScratch, bits);
   a_.kmovq(x86::k(reg), kScratch);
+}
+
+void Selector::repeat(unsigned reg, std::uint64_t bits) {
+  a_.mov(kScratch, bits);
+  a_.vpbroadcastq(x86::zmm(reg), kScratch);
+}
+
+void Selector::in_all_lanes(const x86::KReg& reg, const llvm::Value* truth) {
+  const x86::Gp from = general(truth, 32);
+  a_.mov(kScratch.r32(), from);
+  a_.neg(kScratch);
+  a_.kmovq(reg, kScratch);
 }
 
 x86::KReg Selector::first_lanes(unsigned count, unsigned scratch) {

@@ -77,6 +77,8 @@ class Selector : public llvm::InstVisitor<Selector> {
   // ---- operands ----
   Shape shape(const llvm::Value* value) const { return *shape_of(value->getType()); }
   PieceId piece(const llvm::Value* value, unsigned n = 0) { return analysis_.piece(value, n); }
+  /// It has no piece: a constant, the address of a variable, or what is written where it is used.
+  bool is_made_where_used(const llvm::Value* value) const;
   /// In a register; constants and addresses of variables in a temporary one. @param bits  32 or 64
   x86::Gp general(const llvm::Value* value, unsigned bits);
   /// The same for a value whose type is narrower than the operation: extended.
@@ -99,6 +101,10 @@ class Selector : public llvm::InstVisitor<Selector> {
   /// A mask register whose lowest bits are set.
   x86::KReg first_lanes(unsigned count, unsigned scratch);
   void mask_constant(unsigned reg, std::uint64_t bits);
+  /// These 64 bits all over a vector register.
+  void repeat(unsigned reg, std::uint64_t bits);
+  /// An i1 in each lane of a mask.
+  void in_all_lanes(const x86::KReg& reg, const llvm::Value* truth);
   /// Clears what lies beyond a mask's lanes, where its instructions do not.
   void trim(const x86::KReg& reg, unsigned lanes);
 
@@ -106,6 +112,8 @@ class Selector : public llvm::InstVisitor<Selector> {
   void scalar_binary(llvm::BinaryOperator& i);
   void scalar_shift(llvm::BinaryOperator& i);
   void divide(llvm::BinaryOperator& i);
+  /// kScratch by a register of as many bits: the quotient or the rest in its place.
+  void divide_scratch(unsigned opcode, const x86::Gp& by);
   void scalar_select(llvm::SelectInst& i);
   /// Sets the flags for it. @returns the condition under which it holds
   asmjit::x86::CondCode compare(const llvm::ICmpInst& i);
@@ -120,6 +128,9 @@ class Selector : public llvm::InstVisitor<Selector> {
   void vector_select(llvm::SelectInst& i);
   void compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsigned predicate,
                        unsigned element_bits);
+  /// Where the mask of lanes of a vector's piece is written, which join_lanes puts to those before.
+  x86::KReg begin_lanes(const llvm::Instruction& i, unsigned n);
+  void join_lanes(const llvm::Instruction& i, const Shape& from, unsigned n, const x86::KReg& made);
   /// Lane after lane in memory, by scalars: `write` takes them from kScratch (and kScratch2) to kScratch.
   void lane_by_lane(llvm::Instruction& i, unsigned operands, llvm::function_ref<void(unsigned bits)> write);
 
