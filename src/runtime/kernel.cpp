@@ -205,7 +205,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   }
   grid.local_stride = code.local_stride;
   grid.cooperative = config.cooperative;
-  grid.kind = kind_of(config);
+  if (has_clusters(config)) grid.kind = kind_of(config);
   const ClusterLevel seen = seen_cluster(config);
   grid.cap_per_sm = config.cap_per_sm;
   grid.placement = config.placement;

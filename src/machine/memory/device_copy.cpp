@@ -12,24 +12,20 @@ namespace {
 /// bytes).
 template <class Access>
 void for_each_word(std::byte* device, std::uint64_t bytes, Access&& access) {
-  while (bytes != 0) {
-    const auto address = reinterpret_cast<std::uint64_t>(device);
-    std::uint64_t size = 1;
-    if (address % 8 == 0 && bytes >= 8) {
-      access(device, std::uint64_t{});
-      size = 8;
-    } else if (address % 4 == 0 && bytes >= 4) {
-      access(device, std::uint32_t{});
-      size = 4;
-    } else if (address % 2 == 0 && bytes >= 2) {
-      access(device, std::uint16_t{});
-      size = 2;
-    } else {
-      access(device, std::uint8_t{});
-    }
-    device += size;
-    bytes -= size;
-  }
+  std::byte* const end = device + bytes;
+  auto one = [&]<class Word>(Word word) {
+    access(device, word);
+    device += sizeof word;
+  };
+  auto is_odd = [&](std::uint64_t size) { return (reinterpret_cast<std::uint64_t>(device) & size) != 0; };
+  auto left = [&] { return static_cast<std::uint64_t>(end - device); };
+  if (is_odd(1) && left() >= 1) one(std::uint8_t{});
+  if (is_odd(2) && left() >= 2) one(std::uint16_t{});
+  if (is_odd(4) && left() >= 4) one(std::uint32_t{});
+  while (left() >= 8) one(std::uint64_t{});
+  if (left() >= 4) one(std::uint32_t{});
+  if (left() >= 2) one(std::uint16_t{});
+  if (left() >= 1) one(std::uint8_t{});
 }
 
 template <class Word>

@@ -94,18 +94,12 @@ Children& Task::family() {
   return *known;
 }
 
-void Task::reset() {
-  work = MarkerWork{};
-  priority = 0;
-  renew();
-}
-
 // `graph.submitted` is the scheduler's: whether it looks at the task.
 void Task::renew() {
   if (const auto* grid = std::get_if<GridWork>(&work); grid != nullptr && grid->cooperative)
     set_grid_workspace();  // its memory is there
   state.store(0, std::memory_order_relaxed);
-  if (stop.exchange(0, std::memory_order_relaxed) != 0) fault = {};
+  if (stop.load(std::memory_order_relaxed) != 0) stop.store(0, std::memory_order_relaxed), fault = {};
   preempted.store(false, std::memory_order_relaxed);
   started_ns.store(0, std::memory_order_relaxed);
   finished_ns = 0;
@@ -124,7 +118,7 @@ void Task::renew() {
   parent = nullptr;
   counted = nullptr;
   unfinished.store(1, std::memory_order_relaxed);
-  delete family_.exchange(nullptr, std::memory_order_relaxed);
+  if (family_if_any() != nullptr) delete family_.exchange(nullptr, std::memory_order_relaxed);
 }
 
 }  // namespace raddle::machine

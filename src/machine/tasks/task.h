@@ -112,6 +112,8 @@ class alignas(128) Task {
   std::atomic<const Task*> awaited_by{nullptr};
   /// Called by whoever is about to end this one, which is not complete.
   void fetch_awaiting() const;
+  /// Will be written soon, and was written by another core.
+  void fetch() const;
 
   // Owned by the task scheduler, under its lock.
   struct Graph {
@@ -140,11 +142,9 @@ class alignas(128) Task {
   std::atomic<std::uint32_t> references{0};
   /// As before its submission, with its work. Nothing waits for it.
   void renew();
-  void reset();  ///< as new
   ~Task();
 
  private:
-  void fetch() const;
   std::byte* provide_buffer(std::uint64_t bytes);
   LaunchPages& pages_;
   std::atomic<Children*> family_{nullptr};

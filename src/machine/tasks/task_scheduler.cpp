@@ -28,20 +28,21 @@ void TaskScheduler::grow_pool() {
     all_.push_back(std::make_unique<Task>(pages_));
     Task& task = *all_.back();
     task.graph.successors.reserve(4);
-    task.graph.next = pool_;
-    pool_ = &task;
+    pool_.append(task);
   }
 }
 
 Task* TaskScheduler::acquire() {
-  Task* task = nullptr;
+  Task *task = nullptr, *next = nullptr;
   {
     std::lock_guard lock(mutex_);
-    if (pool_ == nullptr) grow_pool();
-    task = pool_;
-    pool_ = task->graph.next;
+    if (pool_.first == nullptr) grow_pool();
+    task = pool_.take();
+    next = pool_.first;
   }
-  task->reset();
+  if (next != nullptr) next->fetch();
+  task->priority = 0;
+  task->renew();
   task->references.store(1, std::memory_order_relaxed);
   return task;
 }
@@ -51,12 +52,11 @@ void TaskScheduler::release(Task* task) {
   task->work = MarkerWork{};  // what it holds must not outlive it
   std::lock_guard lock(mutex_);
   task->graph.submitted = false;
-  task->graph.next = pool_;
-  pool_ = task;
+  pool_.append(*task);
 }
 
 void TaskScheduler::submit(std::span<const Submission> batch) {
-  ReadyList ready;
+  TaskList ready;
   pending_.fetch_add(static_cast<std::uint32_t>(batch.size()), std::memory_order_relaxed);
   dispatcher_.submitted();
   {
@@ -96,14 +96,14 @@ void TaskScheduler::renew(Task& task) {
 }
 
 // The lock is held.
-void TaskScheduler::let_begin(Task& task, ReadyList& ready) {
+void TaskScheduler::let_begin(Task& task, TaskList& ready) {
   if (std::exchange(task.graph.triggered, true)) return;
   for (Task* dependent : task.graph.dependents)
     if (--dependent->graph.waiting_for == 0) ready.append(*dependent);
 }
 
 // The lock is held.
-void TaskScheduler::let_follow(Task& task, ReadyList& ready) {
+void TaskScheduler::let_follow(Task& task, TaskList& ready) {
   task.graph.begun = true;
   for (Task* follower : task.graph.followers)
     if (--follower->graph.waiting_for == 0) ready.append(*follower);
@@ -111,7 +111,7 @@ void TaskScheduler::let_follow(Task& task, ReadyList& ready) {
 }
 
 void TaskScheduler::begun(Task& task) {
-  ReadyList ready;
+  TaskList ready;
   {
     std::lock_guard lock(mutex_);
     let_follow(task, ready);
@@ -120,7 +120,7 @@ void TaskScheduler::begun(Task& task) {
 }
 
 void TaskScheduler::trigger(Task& task) {
-  ReadyList ready;
+  TaskList ready;
   {
     std::lock_guard lock(mutex_);
     let_begin(task, ready);
@@ -148,7 +148,7 @@ bool is_marker(const Task& task) { return std::holds_alternative<MarkerWork>(tas
 
 // Marks one task complete and appends what it made ready, in the order of submission.
 // @param held  receives those that it kept from being complete, a part of whom is over now
-void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& held) {
+void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held) {
   if (!is_marker(task) || task.finished_ns == 0) task.finished_ns = now_ns();
   {
     std::lock_guard lock(mutex_);
@@ -170,7 +170,17 @@ void TaskScheduler::finish(Task& task, ReadyList& ready, std::vector<Task*>& hel
   dispatcher_.ended(task);
   if (task.state.exchange(2, std::memory_order_acq_rel) == 1) base::futex_wake(task.state, 1 << 30);
   release(&task);
-  if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) base::futex_wake(pending_, 1 << 30);
+  one_less_pending();
+}
+
+/// Wakes those in wait_all, if there are any, and it was the last: a wake-up for nobody costs as much as a task.
+/// They may destroy the scheduler then, so that who sleeps is said by the same word.
+void TaskScheduler::one_less_pending() {
+  std::uint32_t before = pending_.load(std::memory_order_relaxed);
+  while (!pending_.compare_exchange_weak(before, (before & ~kSleepers) == 1 ? 0 : before - 1,
+                                         std::memory_order_acq_rel, std::memory_order_relaxed)) {
+  }
+  if (before == (kSleepers | 1)) base::futex_wake(pending_, 1 << 30);
 }
 
 void TaskScheduler::hold(Task& parent) {
@@ -233,7 +243,7 @@ bool TaskScheduler::is_over(Task& task) {
 /// A task's own work is over: completes it and all that waited only for it. What may begin before its end
 /// does so if its prerequisites keep it from being complete; but children might lack the room that it would
 /// take.
-void TaskScheduler::end_own_work(Task& task, ReadyList& ready) {
+void TaskScheduler::end_own_work(Task& task, TaskList& ready) {
   if (task.prerequisites.load(std::memory_order_relaxed) != 0 && task.family_if_any() == nullptr) {
     std::lock_guard lock(mutex_);
     let_begin(task, ready);
@@ -249,7 +259,7 @@ void TaskScheduler::end_own_work(Task& task, ReadyList& ready) {
 
 /// Part of what keeps a task from being complete is over: completes it if that was all, and the parents that
 /// waited only for it.
-void TaskScheduler::end_part(Task& task, ReadyList& ready, std::vector<Task*>& held_tasks) {
+void TaskScheduler::end_part(Task& task, TaskList& ready, std::vector<Task*>& held_tasks) {
   Task* done = &task;
   Task* held = nullptr;
   while (is_over(*done)) {
@@ -271,13 +281,13 @@ void TaskScheduler::end_part(Task& task, ReadyList& ready, std::vector<Task*>& h
 }
 
 /// Dispatches what is ready, and what that makes ready if it is complete at once.
-void TaskScheduler::run(ReadyList& ready) {
+void TaskScheduler::run(TaskList& ready) {
   while (Task* const next = ready.take())
     if (dispatcher_.dispatch(*next)) end_own_work(*next, ready);
 }
 
 void TaskScheduler::complete(Task& task) {
-  ReadyList ready;
+  TaskList ready;
   end_own_work(task, ready);
   run(ready);
 }
@@ -317,7 +327,8 @@ bool TaskScheduler::only_callbacks_left() {
 
 void TaskScheduler::wait_all() {
   for (std::uint32_t pending; (pending = pending_.load(std::memory_order_acquire)) != 0;)
-    base::futex_wait(pending_, pending);
+    if (pending_.compare_exchange_strong(pending, pending | kSleepers, std::memory_order_relaxed))
+      base::futex_wait(pending_, pending | kSleepers);
 }
 
 }  // namespace raddle::machine

@@ -90,7 +90,7 @@ class TaskScheduler {
 
  private:
   void grow_pool();
-  struct ReadyList {
+  struct TaskList {
     Task* first = nullptr;
     Task** end = &first;
     void append(Task& task) {
@@ -104,23 +104,27 @@ class TaskScheduler {
       return task;
     }
   };
-  void run(ReadyList& ready);
-  static void let_begin(Task& task, ReadyList& ready);
-  static void let_follow(Task& task, ReadyList& ready);
-  void finish(Task& task, ReadyList& ready, std::vector<Task*>& held);
-  void end_own_work(Task& task, ReadyList& ready);
-  void end_part(Task& task, ReadyList& ready, std::vector<Task*>& held);
+  void run(TaskList& ready);
+  static void let_begin(Task& task, TaskList& ready);
+  static void let_follow(Task& task, TaskList& ready);
+  void finish(Task& task, TaskList& ready, std::vector<Task*>& held);
+  void end_own_work(Task& task, TaskList& ready);
+  void end_part(Task& task, TaskList& ready, std::vector<Task*>& held);
   bool is_over(Task& task);
   bool launch_tail(Task& task);
+  void one_less_pending();
 
   TaskDispatcher& dispatcher_;
   LaunchPages pages_;
   base::SpinningMutex mutex_;
-  Task* pool_ = nullptr;
+  /// The one that has been in it longest is taken first, so that the next one is known: it is fetched from the
+  /// core that ended it while a launch is still at the one before.
+  TaskList pool_;
   std::vector<std::unique_ptr<Task>> all_;
   std::uint64_t completed_ = 0;
-  std::atomic<std::uint32_t> pending_{0};           // submitted, not complete
-  std::atomic<std::uint32_t> pending_children_{0};  // adopted, not complete
+  static constexpr std::uint32_t kSleepers = 1u << 31;  // in pending_: somebody sleeps in wait_all
+  std::atomic<std::uint32_t> pending_{0};               // submitted, not complete
+  std::atomic<std::uint32_t> pending_children_{0};      // adopted, not complete
 };
 
 /// Nanoseconds of the steady clock.

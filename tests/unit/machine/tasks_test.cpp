@@ -1,7 +1,9 @@
 // Tasks as data: batches, tasks that run again, memory that is looked up when a task runs, waits for words.
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "machine_fixture.h"
@@ -75,6 +77,28 @@ TEST_F(Tasks, RunAgainWithTheSameWork) {
   finish({grid, write, read});
   space_->tasks().wait_all();  // who ends a task says so a moment before it is off the list
   EXPECT_TRUE(space_->tasks().idle());
+}
+
+// Those who sleep are woken by the last task's end, however many there are and whatever was added while they
+// slept.
+TEST_F(Tasks, WakeAllWhoWaitForAll) {
+  auto kernel = TestKernel::of_blocks(
+      [](exec::CtaContext&) { std::this_thread::sleep_for(std::chrono::microseconds(300)); });
+  for (int turn = 0; turn < 30; ++turn) {
+    Task* const first = submit(kernel, {.x = 1});
+    std::atomic<int> woken{0};
+    std::vector<std::thread> sleepers;
+    for (int n = 0; n < 3; ++n)
+      sleepers.emplace_back([&] {
+        space_->tasks().wait_all();
+        woken += first->done();
+      });
+    std::this_thread::sleep_for(std::chrono::microseconds(turn * 10));
+    Task* const second = submit(kernel, {.x = 1});
+    for (std::thread& sleeper : sleepers) sleeper.join();
+    EXPECT_EQ(woken, 3);
+    finish({first, second});
+  }
 }
 
 // The counter of the grid's barrier starts at zero each time.
