@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -24,7 +25,11 @@ class Buffer {
  public:
   explicit Buffer(std::size_t bytes);
   ~Buffer();
-  Buffer(Buffer&& other) noexcept : data_(other.data_), bytes_(other.bytes_) { other.data_ = nullptr; }
+  Buffer(Buffer&& other) noexcept
+      : data_(other.data_),
+        bytes_(other.bytes_),
+        mapped_(std::exchange(other.mapped_, nullptr)),
+        mapped_bytes_(other.mapped_bytes_) {}
   Buffer& operator=(Buffer&&) = delete;
 
   std::byte* data() const { return data_; }
@@ -37,6 +42,8 @@ class Buffer {
  private:
   std::byte* data_;
   std::size_t bytes_;
+  void* mapped_;
+  std::size_t mapped_bytes_;
 };
 
 /// What one run does, in the unit of the table and in the unit of the limit that it cannot beat.

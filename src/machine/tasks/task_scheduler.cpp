@@ -173,8 +173,8 @@ void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held
   one_less_pending();
 }
 
-/// Wakes those in wait_all, if there are any, and it was the last: a wake-up for nobody costs as much as a task.
-/// They may destroy the scheduler then, so that who sleeps is said by the same word.
+/// Wakes those in wait_all, if there are any, and it was the last: a wake-up for nobody costs as much as a
+/// task. They may destroy the scheduler then, so that who sleeps is said by the same word.
 void TaskScheduler::one_less_pending() {
   std::uint32_t before = pending_.load(std::memory_order_relaxed);
   while (!pending_.compare_exchange_weak(before, (before & ~kSleepers) == 1 ? 0 : before - 1,

@@ -117,8 +117,8 @@ class TaskScheduler {
   TaskDispatcher& dispatcher_;
   LaunchPages pages_;
   base::SpinningMutex mutex_;
-  /// The one that has been in it longest is taken first, so that the next one is known: it is fetched from the
-  /// core that ended it while a launch is still at the one before.
+  /// The one that has been in it longest is taken first, so that the next one is known: it is fetched from
+  /// the core that ended it while a launch is still at the one before.
   TaskList pool_;
   std::vector<std::unique_ptr<Task>> all_;
   std::uint64_t completed_ = 0;
