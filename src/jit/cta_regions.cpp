@@ -14,8 +14,8 @@ thread_local std::vector<RegionMemory> region_memory;
 RegionMemory take_region_memory(std::size_t size) {
   for (std::size_t k = region_memory.size(); k-- > 0;)
     if (region_memory[k].size >= size) {
-      RegionMemory found = region_memory[k];
-      region_memory[k] = region_memory.back();
+      const RegionMemory found = region_memory[k];
+      if (k + 1 != region_memory.size()) region_memory[k] = region_memory.back();
       region_memory.pop_back();
       return found;
     }
@@ -25,7 +25,12 @@ RegionMemory take_region_memory(std::size_t size) {
   return {static_cast<std::byte*>(bytes), size};
 }
 
-void return_region_memory(RegionMemory memory) { region_memory.push_back(memory); }
+/// Word by word: read as one from where it was just written in two, it would wait for all stores of the block.
+void return_region_memory(RegionMemory memory) {
+  RegionMemory& place = region_memory.emplace_back();
+  place.bytes = memory.bytes;
+  place.size = memory.size;
+}
 
 /// Warp w, and those behind it, may be entered together.
 bool JitExecutable::may_run_together(const Regions& regions, unsigned w) const {

@@ -142,7 +142,7 @@ class LaunchControllers : private LaunchSink {
  private:
   /// CTAs that one call hands out at most: more of them spread the cost of the lock and walk memory for
   /// longer, but taken CTAs cannot move. The second: of CTAs known to be short, which end in about so long.
-  static constexpr std::uint32_t kCtasPerCall = 32, kShortCtasPerCall = 256;
+  static constexpr std::uint32_t kCtasPerCall = 32, kShortCtasPerCall = 1024;
   static constexpr std::uint64_t kShortNs = 500'000;
   /// Of CTAs so quick that they end in about this time, all are handed out at once.
   static constexpr std::uint64_t kQuickNs = 16000;
