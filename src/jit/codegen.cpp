@@ -329,7 +329,11 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   const std::size_t written = module.getInstructionCount();
   optimise(module, target, *machine, tier, effort);
   if (effort.is_over()) return Compilation::Object();
-  if (dump_wanted("optimised")) module.print(llvm::errs(), nullptr);
+  if (dump_wanted("optimised")) {
+    std::string text;  // stderr itself writes word by word
+    llvm::raw_string_ostream(text) << module;
+    llvm::errs() << text;
+  }
   double optimised = processor_milliseconds();
   const auto report = [&](const char* code, std::size_t left, const std::string& unknown) {
     if (dump_wanted("times"))

@@ -18,7 +18,8 @@ const std::vector<EngineChoice> kEngines = {{"interp", ""},
                                             {"jit", "", "", kWindowed},
                                             {"interp", "", "", kModelled},
                                             {"jit", "", "", kModelled},
-                                            {"jit", "", "quick"}};
+                                            {"jit", "", "quick"},
+                                            {"jit", "avx2", "quick"}};
 #else  // with sanitizers, under which modelled spaces take too much memory; test_attacks has them
 const std::vector<EngineChoice> kEngines = {{"interp", ""}};
 #endif

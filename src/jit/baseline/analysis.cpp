@@ -50,7 +50,21 @@ bool is_splat(const llvm::User* user) {
                      [](int from) { return from <= 0; });
 }
 
+/// The upper half of each lane, as a high product takes it.
+bool is_upper_half(const llvm::Instruction& i) {
+  if (i.getOpcode() != llvm::Instruction::LShr || !i.getType()->isVectorTy() || !i.hasOneUse()) return false;
+  const auto* user = llvm::dyn_cast<llvm::TruncInst>(*i.user_begin());
+  const auto* by = same_in_all_lanes(i.getOperand(1));
+  return user && user->getParent() == i.getParent() && i.getType()->getScalarSizeInBits() == 64 &&
+         user->getType()->getScalarSizeInBits() == 32 && by && by->getZExtValue() == 32;
+}
+
 }  // namespace
+
+const llvm::ConstantInt* same_in_all_lanes(const llvm::Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  return constant ? llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
+}
 
 Place place_of(const llvm::Value* pointer, const llvm::DataLayout& layout) {
   std::int64_t distance = 0;
@@ -63,7 +77,8 @@ Place place_of(const llvm::Value* pointer, const llvm::DataLayout& layout) {
   return {pointer, distance};
 }
 
-Analysis::Analysis(const llvm::Function& function, Code& code) : function_(function), code_(code) {
+Analysis::Analysis(const llvm::Function& function, Code& code, const Form& form)
+    : function_(function), code_(code), form_(form) {
   number_blocks();
   for (const llvm::BasicBlock& block : function)
     for (const llvm::Instruction& i : block) defer(i);
@@ -75,7 +90,8 @@ void Analysis::number_blocks() {
   for (const llvm::BasicBlock& block : function_) blocks_[&block] = number++;
 }
 
-/// Comparisons that a branch or a choice behind them reads, splats' first steps, and places near others.
+/// Comparisons that a branch or a choice behind them reads, splats' first steps, places near others and, with
+/// AVX2, shifts to the lower half that is all that is taken of them.
 void Analysis::defer(const llvm::Instruction& i) {
   auto all_users = [&](auto condition) {
     return !i.use_empty() && std::all_of(i.user_begin(), i.user_end(), condition);
@@ -94,6 +110,8 @@ void Analysis::defer(const llvm::Instruction& i) {
     const auto* at = llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2));
     waits = at && at->isZero() && llvm::isa<llvm::UndefValue>(insert->getOperand(0)) &&
             all_users([&](const llvm::User* user) { return in_block(user) && is_splat(user); });
+  } else if (!form_.mask_registers && is_upper_half(i)) {
+    waits = true;
   } else if (constant_gep(&i)) {
     const Place place = place_of(&i, code_.module.getDataLayout());
     const bool is_near = place.distance == static_cast<std::int32_t>(place.distance);
@@ -104,11 +122,16 @@ void Analysis::defer(const llvm::Instruction& i) {
   if (waits) deferred_.insert(&i);
 }
 
-bool Analysis::is_alias(const llvm::Instruction& i) {
+bool Analysis::is_alias(const llvm::Instruction& i) const {
   switch (i.getOpcode()) {
     case llvm::Instruction::BitCast: {
       const auto from = shape_of(i.getOperand(0)->getType()), to = shape_of(i.getType());
-      return from && to && from->kind == to->kind;
+      return from && to && from->kind == to->kind && from->is_mask == to->is_mask;
+    }
+    case llvm::Instruction::SExt: {  // of a mask that is a vector
+      const auto from = shape_of(i.getOperand(0)->getType()), to = shape_of(i.getType());
+      return from && to && from->is_mask && from->kind == Class::vector &&
+             to->element_bits == from->element_bits;
     }
     case llvm::Instruction::IntToPtr:
     case llvm::Instruction::PtrToInt: {
@@ -124,7 +147,7 @@ bool Analysis::is_alias(const llvm::Instruction& i) {
       const auto from = shape_of(i.getOperand(0)->getType()), to = shape_of(i.getType());
       if (!from || !to || from->kind != Class::vector) return false;
       const auto mask = llvm::cast<llvm::ShuffleVectorInst>(i).getShuffleMask();
-      const int in_piece = static_cast<int>(512 / to->element_bits);
+      const int in_piece = static_cast<int>(to->lanes_in_piece());
       for (std::size_t lane = 0; lane < mask.size(); ++lane) {
         const int inside = static_cast<int>(lane) % in_piece, first = static_cast<int>(lane) - inside;
         if (mask[lane] < 0) continue;
@@ -144,7 +167,7 @@ bool Analysis::is_alias(const llvm::Instruction& i) {
   if (!call || call->getIntrinsicID() != llvm::Intrinsic::vector_extract) return false;
   const auto shape = shape_of(i.getType());
   const auto first = llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue();
-  return shape && shape->kind == Class::vector && first % (512 / shape->element_bits) == 0;
+  return shape && shape->kind == Class::vector && first % shape->lanes_in_piece() == 0;
 }
 
 const Analysis::Run& Analysis::run_of(const llvm::Value* value) {
@@ -170,6 +193,7 @@ std::vector<PieceId> Analysis::make_pieces(const llvm::Value* value) {
   const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
   if (i && is_alias(*i)) return pieces_of_alias(*i);
   const std::uint32_t block = i ? number_of(i->getParent()) : 0;
+  if (i && is_splat(i)) return same_pieces(i->getType(), block);
   const auto* structure = llvm::dyn_cast<llvm::StructType>(value->getType());
   if (!structure) return new_pieces(value->getType(), block);
   std::vector<PieceId> all;
@@ -189,7 +213,7 @@ std::vector<PieceId> Analysis::pieces_of_alias(const llvm::Instruction& i) {
   unsigned first = 0, count = pieces_of(operand);
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&i); call && call->arg_size() == 2) {
     const auto shape = *shape_of(i.getType());
-    first = llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue() * shape.element_bits / 512;
+    first = llvm::cast<llvm::ConstantInt>(call->getArgOperand(1))->getZExtValue() / shape.lanes_in_piece();
     count = shape.count;
   }
   std::vector<PieceId> all;
@@ -216,7 +240,7 @@ std::vector<PieceId> Analysis::pieces_of_shuffle(const llvm::ShuffleVectorInst& 
     }
     const auto lane = static_cast<unsigned>(*known);
     const auto* operand = shuffle.getOperand(lane / from.lanes);
-    all.push_back(piece(operand, lane % from.lanes * from.element_bits / 512));
+    all.push_back(piece(operand, lane % from.lanes / from.lanes_in_piece()));
   }
   return all;
 }
@@ -229,6 +253,15 @@ std::vector<PieceId> Analysis::new_pieces(const llvm::Type* type, std::uint32_t 
     pieces.push_back(
         {.kind = shape->kind, .bytes = static_cast<std::uint8_t>(shape->bytes_of(n)), .block = block});
   }
+  return all;
+}
+
+/// All pieces of a splat are one.
+std::vector<PieceId> Analysis::same_pieces(const llvm::Type* type, std::uint32_t block) {
+  const auto shape = shape_of(type);
+  std::vector<PieceId> all = new_pieces(type, block);
+  for (unsigned n = 1; n < all.size(); ++n)
+    if (shape->bytes_of(n) == shape->piece_bytes) all[n] = all[0];
   return all;
 }
 
@@ -253,7 +286,7 @@ PieceId Analysis::constant_piece(Class kind, llvm::StringRef bytes, bool is_defi
                 reinterpret_cast<char*>(&piece.constant));
   } else if (llvm::all_of(bytes, [](char byte) { return byte == '\xff'; })) {
     piece.origin = Origin::ones;
-  } else if (bytes.size() >= 16 && repeats(8)) {
+  } else if (form_.mask_registers && bytes.size() >= 16 && repeats(8)) {  // instructions repeat it
     piece.origin = Origin::repeated;
     piece.constant = code_.constant(bytes.take_front(8));
   } else {
@@ -264,22 +297,33 @@ PieceId Analysis::constant_piece(Class kind, llvm::StringRef bytes, bool is_defi
   return found->second;
 }
 
+std::vector<PieceId> Analysis::mask_constant_pieces(const llvm::Constant* constant, const Shape& shape) {
+  std::uint64_t bits = 0;
+  bool is_defined = false;
+  for (unsigned lane = 0; lane < shape.lanes; ++lane) {
+    const auto* element = constant->getAggregateElement(lane);
+    if (!element || llvm::isa<llvm::UndefValue>(element)) continue;
+    if (!llvm::isa<llvm::ConstantInt>(element)) return {};
+    is_defined = true;
+    if (llvm::cast<llvm::ConstantInt>(element)->isOne()) bits |= std::uint64_t{1} << lane;
+  }
+  if (shape.kind == Class::mask)
+    return {constant_piece(Class::mask, {reinterpret_cast<const char*>(&bits), 8}, is_defined)};
+  std::vector<PieceId> all;
+  for (unsigned n = 0; n < shape.count; ++n) {
+    std::string lanes;
+    for (unsigned lane = 0; lane < shape.lanes_of(n); ++lane)
+      lanes.append(4, bits >> (shape.lanes_before(n) + lane) & 1 ? '\xff' : '\0');
+    all.push_back(constant_piece(Class::vector, lanes, is_defined));
+  }
+  return all;
+}
+
 std::vector<PieceId> Analysis::constant_pieces(const llvm::Constant* constant) {
   const auto shape = shape_of(constant->getType());
   if (!shape) return {};
   std::vector<PieceId> all;
-  if (shape->kind == Class::mask) {
-    std::uint64_t bits = 0;
-    bool is_defined = false;
-    for (unsigned lane = 0; lane < shape->lanes; ++lane) {
-      const auto* element = constant->getAggregateElement(lane);
-      if (!element || llvm::isa<llvm::UndefValue>(element)) continue;
-      if (!llvm::isa<llvm::ConstantInt>(element)) return {};
-      is_defined = true;
-      if (llvm::cast<llvm::ConstantInt>(element)->isOne()) bits |= std::uint64_t{1} << lane;
-    }
-    return {constant_piece(Class::mask, {reinterpret_cast<const char*>(&bits), 8}, is_defined)};
-  }
+  if (shape->is_mask) return mask_constant_pieces(constant, *shape);
   std::string bytes;
   bool is_defined = false;
   if (!code_.bytes_of(constant, bytes, is_defined)) {
@@ -288,7 +332,8 @@ std::vector<PieceId> Analysis::constant_pieces(const llvm::Constant* constant) {
     if (folded == constant || !code_.bytes_of(folded, bytes, is_defined)) return {};
   }
   for (unsigned n = 0; n < shape->count; ++n)
-    all.push_back(constant_piece(shape->kind, llvm::StringRef(bytes).substr(64 * n, 64), is_defined));
+    all.push_back(constant_piece(
+        shape->kind, llvm::StringRef(bytes).substr(std::size_t{form_.bytes} * n, form_.bytes), is_defined));
   return all;
 }
 

@@ -20,11 +20,14 @@ struct Place {
   const llvm::Value* base;
   std::int64_t distance;
 };
+/// A constant's only element; null: it has others, or is none.
+const llvm::ConstantInt* same_in_all_lanes(const llvm::Value* value);
+
 Place place_of(const llvm::Value* pointer, const llvm::DataLayout& layout);
 
 class Analysis {
  public:
-  Analysis(const llvm::Function& function, Code& code);
+  Analysis(const llvm::Function& function, Code& code, const Form& form);
 
   /// Not empty: the first of what the generator does not know.
   const std::string& unknown() const { return unknown_; }
@@ -36,7 +39,7 @@ class Analysis {
   std::uint32_t number_of(const llvm::BasicBlock* block) const { return blocks_.lookup(block); }
 
   /// Its result is parts of other values, and no code is written for it.
-  static bool is_alias(const llvm::Instruction& i);
+  bool is_alias(const llvm::Instruction& i) const;
   /// It is written where it is used.
   bool is_deferred(const llvm::Instruction& i) const { return deferred_.contains(&i); }
   /// Calls `use` for each piece that the instruction's code reads; for a terminator also what it gives to
@@ -44,6 +47,7 @@ class Analysis {
   void for_each_source(const llvm::Instruction& i, llvm::function_ref<void(PieceId)> use);
 
  private:
+  std::optional<Shape> shape_of(const llvm::Type* type) const { return baseline::shape_of(type, form_); }
   void number_blocks();
   void defer(const llvm::Instruction& i);
   void count_uses();
@@ -52,11 +56,14 @@ class Analysis {
   std::vector<PieceId> pieces_of_alias(const llvm::Instruction& i);
   std::vector<PieceId> pieces_of_shuffle(const llvm::ShuffleVectorInst& shuffle);
   std::vector<PieceId> new_pieces(const llvm::Type* type, std::uint32_t block);
+  std::vector<PieceId> same_pieces(const llvm::Type* type, std::uint32_t block);
   std::vector<PieceId> constant_pieces(const llvm::Constant* constant);
+  std::vector<PieceId> mask_constant_pieces(const llvm::Constant* constant, const Shape& shape);
   PieceId constant_piece(Class kind, llvm::StringRef bytes, bool is_defined);
 
   const llvm::Function& function_;
   Code& code_;
+  const Form& form_;
   std::string unknown_;
   llvm::DenseMap<const llvm::BasicBlock*, std::uint32_t> blocks_;
   struct Run {

@@ -39,7 +39,7 @@ struct Line {
 /// A function's place in the code.
 struct WrittenFunction {
   const llvm::Function* function;
-  std::uint32_t begin;
+  std::uint32_t begin, end;
   std::uint64_t stack_bytes;
 };
 
@@ -69,6 +69,13 @@ class Code {
   }
   x86::Mem constant_at(std::uint64_t number, std::int32_t offset = 0) {
     return x86::ptr(constants_[number].label, offset);
+  }
+  /// Zeros in the whole of a vector register.
+  void clear(unsigned reg) {
+    if (reg < 16)
+      assembler.vpxor(x86::xmm(reg), x86::xmm(reg), x86::xmm(reg));
+    else
+      assembler.vpxord(x86::xmm(reg), x86::xmm(reg), x86::xmm(reg));
   }
   asmjit::Label label_of(const llvm::Function& function);
   /// Where a variable of the module lies, which must be constant; an invalid label: it cannot be laid down.

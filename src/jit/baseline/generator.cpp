@@ -2,26 +2,36 @@
 
 #include <llvm/MC/MCSubtargetInfo.h>
 
+#include "jit/baseline/avx2.h"
 #include "jit/baseline/object.h"
 #include "jit/baseline/selector.h"
 
 namespace raddle::jit::baseline {
+namespace {
+
+Form form_of(const HostTarget& target, const llvm::TargetMachine& machine) {
+  if (!target.simd.mask_registers) return {.bytes = 32, .registers = 16, .mask_registers = false};
+  const llvm::MCSubtargetInfo& host = *machine.getMCSubtargetInfo();
+  return {.population_counts = host.checkFeatures("+avx512vpopcntdq"),
+          .byte_permutations = host.checkFeatures("+avx512vbmi")};
+}
+
+}  // namespace
 
 std::unique_ptr<llvm::MemoryBuffer> generate(const llvm::Module& module, const HostTarget& target,
                                              llvm::TargetMachine& machine, std::string& unknown) {
-  if (!target.simd.mask_registers) {
-    unknown = "a host without mask registers";
+  if (!target.simd.mask_registers && target.vector_bits != 256) {
+    unknown = "a host without AVX2";
     return nullptr;
   }
-  const llvm::MCSubtargetInfo& host = *machine.getMCSubtargetInfo();
-  const HostFeatures features{.population_counts = host.checkFeatures("+avx512vpopcntdq"),
-                              .byte_permutations = host.checkFeatures("+avx512vbmi")};
+  const Form form = form_of(target, machine);
   Code code(module);
   for (const llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    Selector selector(function, code, features);
-    if (selector.write()) continue;
-    unknown = function.getName().str() + ": " + selector.unknown();
+    const auto selector = form.mask_registers ? std::make_unique<Selector>(function, code, form)
+                                              : std::make_unique<Avx2Selector>(function, code, form);
+    if (selector->write()) continue;
+    unknown = function.getName().str() + ": " + selector->unknown();
     return nullptr;
   }
   if (!code.finish()) {

@@ -1,7 +1,7 @@
 // The quick tier's code generator: one pass over LLVM's IR that writes an instruction or a few of the host
 // for each of the IR, with registers given out as it goes. It takes a tenth of the time of LLVM's own, which
 // knows every instruction: where this one meets one that it does not know, it says so, and LLVM's makes the
-// module. For hosts with AVX-512.
+// module. For hosts with AVX-512 or AVX2.
 #pragma once
 
 #include <llvm/IR/Module.h>

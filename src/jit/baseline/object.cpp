@@ -50,6 +50,7 @@ void write_code(Code& code, llvm::MCStreamer& streamer, llvm::MCContext& context
     llvm::MCSymbol* symbol = context.getOrCreateSymbol(written.function->getName());
     streamer.emitLabel(symbol);
     streamer.emitSymbolAttribute(symbol, llvm::MCSA_ELF_TypeFunction);
+    streamer.emitELFSize(symbol, llvm::MCConstantExpr::create(written.end - written.begin, context));
     if (!written.function->hasLocalLinkage()) streamer.emitSymbolAttribute(symbol, llvm::MCSA_Global);
   }
   for (const Code::Address& address : code.addresses) {

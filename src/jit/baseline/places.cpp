@@ -14,17 +14,17 @@ constexpr std::array<unsigned, 29> kVectorRegisters = [] {
   return all;
 }();
 
-llvm::ArrayRef<unsigned> registers_of(Class kind) {
-  if (kind == Class::general) return kGeneralRegisters;
-  if (kind == Class::mask) return kMaskRegisters;
-  return kVectorRegisters;
-}
-
 bool callee_keeps(Class kind, unsigned reg) {
   return kind == Class::general && (reg == 3 || (reg >= 12 && reg <= 15));
 }
 
 }  // namespace
+
+llvm::ArrayRef<unsigned> Places::registers_of(Class kind) const {
+  if (kind == Class::general) return kGeneralRegisters;
+  if (kind == Class::mask) return kMaskRegisters;
+  return llvm::ArrayRef<unsigned>(kVectorRegisters).take_front(form_.registers - kVectorRegisters.front());
+}
 
 std::int32_t Places::allocate(unsigned bytes, unsigned align) {
   frame_ = (frame_ + align - 1) / align * align;
@@ -42,7 +42,7 @@ std::int32_t Places::slot(PieceId id) {
     piece.slot = free.back();
     free.pop_back();
   } else {
-    piece.slot = is_wide ? allocate(64, 64) : allocate(8, 8);
+    piece.slot = is_wide ? allocate(form_.bytes, form_.bytes) : allocate(8, 8);
   }
   return piece.slot;
 }
@@ -123,10 +123,13 @@ void Places::load(unsigned reg, PieceId id) {
       else if (piece.kind == Class::mask)
         a_.kxorq(x86::k(reg), x86::k(reg), x86::k(reg));
       else
-        a_.vpxord(x86::xmm(reg), x86::xmm(reg), x86::xmm(reg));
+        code_.clear(reg);
       return;
     case Origin::ones:
-      a_.vpternlogd(x86::zmm(reg), x86::zmm(reg), x86::zmm(reg), 0xff);
+      if (form_.mask_registers)
+        a_.vpternlogd(x86::zmm(reg), x86::zmm(reg), x86::zmm(reg), 0xff);
+      else
+        a_.vpcmpeqd(x86::ymm(reg), x86::ymm(reg), x86::ymm(reg));
       return;
     case Origin::bits:
       if (piece.kind == Class::general) {
@@ -196,7 +199,7 @@ unsigned Places::define_from(PieceId id, PieceId from) {
   else if (kind == Class::mask)
     a_.kmovq(x86::k(reg), x86::k(source));
   else
-    a_.vmovaps(x86::zmm(reg), x86::zmm(source));
+    a_.emit(Inst::kIdVmovaps, vector_register(reg, form_.bytes), vector_register(source, form_.bytes));
   return reg;
 }
 
@@ -212,7 +215,7 @@ x86::Mem Places::in_memory(PieceId id, std::int32_t offset) {
   if (piece.origin == Origin::pool) return code_.constant_at(piece.constant, offset);
   if (piece.is_constant()) {  // by way of a slot: seldom
     in_register(id);
-    piece.bytes = piece.kind == Class::vector ? 64 : piece.bytes;
+    if (piece.kind == Class::vector) piece.bytes = static_cast<std::uint8_t>(form_.bytes);
     store(id);
     piece.is_stored = false;
   } else if (!piece.is_stored && piece.place >= 0) {  // what another block has made is stored already
@@ -223,7 +226,7 @@ x86::Mem Places::in_memory(PieceId id, std::int32_t offset) {
 
 asmjit::Operand Places::operand(PieceId id, unsigned element_bits, unsigned bytes, bool broadcasts) {
   const Piece& piece = pieces_[id];
-  if (piece.place < 0 && broadcasts && (element_bits == 32 || element_bits == 64) &&
+  if (piece.place < 0 && broadcasts && form_.mask_registers && (element_bits == 32 || element_bits == 64) &&
       piece.origin == Origin::repeated && bytes >= 16) {
     x86::Mem at = code_.constant_at(piece.constant);
     const unsigned count = width_of(bytes) * 8 / element_bits;

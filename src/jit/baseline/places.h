@@ -34,7 +34,8 @@ inline x86::Gp general_register(unsigned number, unsigned bits) {
 
 class Places {
  public:
-  Places(Code& code, std::vector<Piece>& pieces) : code_(code), a_(code.assembler), pieces_(pieces) {}
+  Places(Code& code, std::vector<Piece>& pieces, const Form& form)
+      : code_(code), a_(code.assembler), pieces_(pieces), form_(form) {}
 
   /// The frame grows upwards from the stack pointer. @param align  up to 64 @returns the offset
   std::int32_t allocate(unsigned bytes, unsigned align);
@@ -62,6 +63,8 @@ class Places {
   bool is_last_use(PieceId id) const { return !pieces_[id].is_global && pieces_[id].uses <= 1; }
 
   void begin_instruction() { pinned_ = {}; }
+  /// Vectors' registers belong to their pieces alone again.
+  void begin_piece() { pinned(Class::vector) = 0; }
   /// Stores what other blocks read; what nobody reads leaves its register.
   void made(PieceId id);
   void release(PieceId id);
@@ -82,6 +85,7 @@ class Places {
   };
   File& file(Class kind) { return files_[static_cast<unsigned>(kind)]; }
   std::uint32_t& pinned(Class kind) { return pinned_[static_cast<unsigned>(kind)]; }
+  llvm::ArrayRef<unsigned> registers_of(Class kind) const;
   unsigned take(Class kind);
   void pin(Class kind, unsigned reg);
   void evict(Class kind, unsigned reg);
@@ -93,11 +97,12 @@ class Places {
   Code& code_;
   x86::Assembler& a_;
   std::vector<Piece>& pieces_;
+  const Form& form_;
   std::array<File, 3> files_;
   std::array<std::uint32_t, 3> pinned_{};
   std::uint32_t clock_ = 0;
   std::uint32_t frame_ = 0;
-  std::array<std::vector<std::int32_t>, 2> free_slots_;  // of up to 8 bytes, and of 64
+  std::array<std::vector<std::int32_t>, 2> free_slots_;  // of up to 8 bytes, and of a register
 };
 
 }  // namespace raddle::jit::baseline

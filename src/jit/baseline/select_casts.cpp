@@ -65,9 +65,9 @@ void Selector::visitCastInst(llvm::CastInst& i) {
   const auto from = shape_of(i.getSrcTy()), to = shape_of(i.getDestTy());
   if (!from || !to) return cannot(i);
   bool is_known = false;
-  if (from->kind == Class::mask)
+  if (from->is_mask)
     is_known = cast_from_mask(i);
-  else if (to->kind == Class::mask)
+  else if (to->is_mask)
     is_known = cast_to_mask(i);
   else if (from->kind == Class::general && to->kind == Class::general)
     is_known = scalar_cast(i);
@@ -117,6 +117,7 @@ bool Selector::scalar_cast(llvm::CastInst& i) {
 bool Selector::vector_cast(llvm::CastInst& i) {
   const unsigned from = shape(i.getOperand(0)).element_bits, to = shape(&i).element_bits;
   const bool is_vector = i.getType()->isVectorTy();
+  if (is_vector && casts_by_several(i)) return true;
   InstId instruction = 0;
   if (i.getOpcode() == llvm::Instruction::ZExt || i.getOpcode() == llvm::Instruction::SExt)
     instruction = widening(from, to, i.getOpcode() == llvm::Instruction::SExt);
@@ -139,6 +140,7 @@ bool Selector::vector_cast(llvm::CastInst& i) {
   if (from < to) return widen(i, instruction);
   if (from > to) return narrow(i, instruction);
   for (unsigned n = 0; n < shape(&i).count; ++n) {
+    places_.begin_piece();
     const x86::Vec reg = vector(i.getOperand(0), n);
     a_.emit(instruction, define_vector(&i, n), reg);
   }
@@ -150,21 +152,21 @@ bool Selector::widen(llvm::CastInst& i, std::uint32_t instruction) {
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
   if (to.bytes % 16 != 0) return false;
   for (unsigned n = 0; n < to.count; ++n) {
+    places_.begin_piece();
     const unsigned bytes = to.lanes_of(n) * from.element_bits / 8,
                    before = to.lanes_before(n) * from.element_bits / 8;
-    const PieceId source = piece(i.getOperand(0), before / 64);
-    if (before % 64 == 0) {
+    const PieceId source = piece(i.getOperand(0), before / form_.bytes);
+    if (before % form_.bytes == 0) {
       const unsigned reg = places_.in_register(source);
       a_.emit(instruction, define_vector(&i, n), vector_register(reg, bytes));
       continue;
     }
-    if (bytes == 32) {
-      const x86::Ymm half = x86::ymm(kScratchVector);
-      a_.vextracti64x4(half, x86::zmm(places_.in_register(source)), 1);
-      a_.emit(instruction, define_vector(&i, n), half);
+    if (bytes == form_.bytes / 2) {
+      upper_half(kScratchVector, places_.in_register(source));
+      a_.emit(instruction, define_vector(&i, n), half(kScratchVector));
       continue;
     }
-    x86::Mem at = places_.in_memory(source, static_cast<std::int32_t>(before % 64));
+    x86::Mem at = places_.in_memory(source, static_cast<std::int32_t>(before % form_.bytes));
     at.setSize(bytes);
     a_.emit(instruction, define_vector(&i, n), at);
   }
@@ -174,7 +176,7 @@ bool Selector::widen(llvm::CastInst& i, std::uint32_t instruction) {
 /// The parts of a piece of the result are put together from the operand's pieces.
 bool Selector::narrow(llvm::CastInst& i, std::uint32_t instruction) {
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
-  if (from.count > 1 && from.bytes % 64 != 0) return false;
+  if (from.count > 1 && from.bytes % form_.bytes != 0) return false;
   const auto write = [&](const x86::Vec& result, const x86::Vec& reg) {
     if (instruction == Inst::kIdVcvtps2ph)
       a_.emit(instruction, result, reg, asmjit::Imm(4));  // as the control register says
@@ -182,8 +184,10 @@ bool Selector::narrow(llvm::CastInst& i, std::uint32_t instruction) {
       a_.emit(instruction, result, reg);
   };
   for (unsigned n = 0; n < to.count; ++n) {
-    const unsigned each = std::min(64u, from.bytes) * to.element_bits / from.element_bits;  // bytes of a part
-    const unsigned parts = std::max(1u, to.bytes_of(n) / each), first = 64 * n / std::max(1u, each);
+    places_.begin_piece();
+    const unsigned each =
+        std::min(form_.bytes, from.bytes) * to.element_bits / from.element_bits;  // bytes of a part
+    const unsigned parts = std::max(1u, to.bytes_of(n) / each), first = form_.bytes * n / std::max(1u, each);
     if (parts == 1) {
       const x86::Vec reg = vector(i.getOperand(0), first);
       const x86::Vec result = vector_register(define_vector(&i, n).id(), each);
@@ -197,14 +201,14 @@ bool Selector::narrow(llvm::CastInst& i, std::uint32_t instruction) {
       const unsigned to_reg = part == 0 ? together : kScratchVector2;
       write(vector_register(to_reg, each), reg);
       if (part == 0) continue;
-      if (each == 8)
+      if (each == form_.bytes / 2)
+        join_halves(together, together, kScratchVector2);
+      else if (each == 8)
         a_.vpunpcklqdq(x86::xmm(together), x86::xmm(together), x86::xmm(kScratchVector2));
-      else if (each == 32)
-        a_.vinserti64x4(x86::zmm(together), x86::zmm(together), x86::ymm(kScratchVector2), part);
       else
         a_.vinserti32x4(x86::zmm(together), x86::zmm(together), x86::xmm(kScratchVector2), part);
     }
-    a_.vmovaps(define_vector(&i, n).zmm(), x86::zmm(together));
+    a_.emit(Inst::kIdVmovaps, whole(define_vector(&i, n).id()), whole(together));
   }
   return true;
 }
@@ -214,16 +218,19 @@ bool Selector::convert_narrow(llvm::CastInst& i) {
   const bool is_signed = i.getOpcode() == llvm::Instruction::SIToFP;
   if (!is_signed && i.getOpcode() != llvm::Instruction::UIToFP) return false;
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
-  if (from.count != 1 || from.lanes != 16 || to.element_bits < 32) return false;
-  const x86::Zmm wide = x86::zmm(kScratchVector);
-  a_.emit(widening(from.element_bits, 32, is_signed), wide, vector(i.getOperand(0)));
+  if (from.count != 1 || to.element_bits < 32 || to.bytes % 32 != 0) return false;
   for (unsigned n = 0; n < to.count; ++n) {
-    if (to.element_bits == 32) {
-      a_.vcvtdq2ps(define_vector(&i).zmm(), wide);
-      continue;
+    places_.begin_piece();
+    const unsigned lanes = to.lanes_of(n), bytes = lanes * from.element_bits / 8;
+    const x86::Vec wide = vector_register(kScratchVector, lanes * 4);
+    asmjit::Operand source = vector(i.getOperand(0)).xmm();
+    if (n != 0) {
+      x86::Mem at = places_.in_memory(piece(i.getOperand(0)), static_cast<std::int32_t>(n * bytes));
+      at.setSize(bytes);
+      source = at;
     }
-    if (n == 1) a_.vextracti64x4(wide.ymm(), wide, 1);
-    a_.vcvtdq2pd(define_vector(&i, n).zmm(), wide.ymm());
+    a_.emit(widening(from.element_bits, 32, is_signed), wide, source);
+    a_.emit(to.element_bits == 32 ? Inst::kIdVcvtdq2ps : Inst::kIdVcvtdq2pd, define_vector(&i, n), wide);
   }
   return true;
 }
@@ -232,8 +239,7 @@ bool Selector::cast_from_mask(llvm::CastInst& i) {
   const llvm::Value* value = i.getOperand(0);
   if (i.getOpcode() == llvm::Instruction::BitCast) {
     if (shape(&i).kind != Class::general) return false;
-    const x86::KReg from = mask(value);
-    a_.kmovq(define_general(&i, 64), from);
+    load_bits(define_general(&i, 64), value);
     return true;
   }
   if (i.getOpcode() == llvm::Instruction::Trunc) return false;
@@ -241,9 +247,17 @@ bool Selector::cast_from_mask(llvm::CastInst& i) {
   if (to.kind != Class::vector || !i.getType()->getScalarType()->isIntegerTy()) return false;
   const bool is_signed = i.getOpcode() == llvm::Instruction::SExt;
   if (!is_signed && i.getOpcode() != llvm::Instruction::ZExt) return false;
+  return spread_mask(i);
+}
+
+bool Selector::spread_mask(llvm::CastInst& i) {
+  const llvm::Value* value = i.getOperand(0);
+  const Shape to = shape(&i);
+  const bool is_signed = i.getOpcode() == llvm::Instruction::SExt;
   const unsigned bits = to.element_bits;
   constexpr BySize kSpread{Inst::kIdVpmovm2b, Inst::kIdVpmovm2w, Inst::kIdVpmovm2d, Inst::kIdVpmovm2q};
   for (unsigned n = 0; n < to.count; ++n) {
+    places_.begin_piece();
     const x86::KReg lanes = lanes_of_piece(value, to, n);
     const x86::Vec result = define_vector(&i, n);
     a_.emit(kSpread[bits], result, lanes);
@@ -264,18 +278,22 @@ bool Selector::cast_to_mask(llvm::CastInst& i) {
   const llvm::Value* value = i.getOperand(0);
   const Shape from = shape(value);
   if (i.getOpcode() == llvm::Instruction::BitCast && from.kind == Class::general) {
-    const x86::Gp reg = general(value, 64);
-    const x86::KReg to = define_mask(&i);
-    a_.kmovq(to, reg);
-    trim(to, shape(&i).lanes);
+    load_general(kScratch, value);
+    define_from_bits(&i);
     return true;
   }
-  if (i.getOpcode() != llvm::Instruction::Trunc || from.kind != Class::vector) return false;
+  return i.getOpcode() == llvm::Instruction::Trunc && from.kind == Class::vector && gather_mask(i);
+}
+
+bool Selector::gather_mask(llvm::CastInst& i) {
+  const llvm::Value* value = i.getOperand(0);
+  const Shape from = shape(value);
   const unsigned bits = from.element_bits;
   constexpr BySize kLeft{Inst::kIdVpsllw, Inst::kIdVpsllw, Inst::kIdVpslld,
                          Inst::kIdVpsllq};  // bytes as words
   constexpr BySize kSigns{Inst::kIdVpmovb2m, Inst::kIdVpmovw2m, Inst::kIdVpmovd2m, Inst::kIdVpmovq2m};
   for (unsigned n = 0; n < from.count; ++n) {
+    places_.begin_piece();
     const x86::Vec reg = vector(value, n), shifted = vector_register(kScratchVector, from.bytes_of(n));
     a_.emit(kLeft[bits], shifted, reg, asmjit::Imm(bits - 1));
     const x86::KReg made = begin_lanes(i, n);
@@ -305,32 +323,42 @@ bool Selector::between_kinds(llvm::CastInst& i) {
   const bool wide_int = (from.kind == Class::general ? from : to).element_bits == 64;
   const bool is_double = (from.kind == Class::general ? to : from).element_bits == 64;
   if ((from.kind == Class::general ? to : from).element_bits < 32) return false;
+  if (from.element_bits == 1 || to.element_bits < 32) return false;
   switch (i.getOpcode()) {
-    case llvm::Instruction::SIToFP:
-    case llvm::Instruction::UIToFP: {
-      const bool is_signed = i.getOpcode() == llvm::Instruction::SIToFP;
-      if (from.element_bits == 1) return false;
-      const x86::Gp reg = extended(value, wide_int ? 64 : 32, is_signed);
+    case llvm::Instruction::SIToFP: {
+      const x86::Gp reg = extended(value, wide_int ? 64 : 32, true);
       const x86::Xmm result = define_vector(&i).xmm();
-      a_.vpxord(result, result, result);
-      a_.emit(is_signed ? (is_double ? Inst::kIdVcvtsi2sd : Inst::kIdVcvtsi2ss)
-                        : (is_double ? Inst::kIdVcvtusi2sd : Inst::kIdVcvtusi2ss),
-              result, result, reg);
+      code_.clear(result.id());
+      a_.emit(is_double ? Inst::kIdVcvtsi2sd : Inst::kIdVcvtsi2ss, result, result, reg);
       return true;
     }
-    case llvm::Instruction::FPToSI:
-    case llvm::Instruction::FPToUI: {
-      if (to.element_bits < 32) return false;
-      const bool is_signed = i.getOpcode() == llvm::Instruction::FPToSI;
+    case llvm::Instruction::FPToSI: {
       const x86::Vec reg = vector(value);
-      a_.emit(is_signed ? (is_double ? Inst::kIdVcvttsd2si : Inst::kIdVcvttss2si)
-                        : (is_double ? Inst::kIdVcvttsd2usi : Inst::kIdVcvttss2usi),
-              define_general(&i, wide_int ? 64 : 32), reg.xmm());
+      a_.emit(is_double ? Inst::kIdVcvttsd2si : Inst::kIdVcvttss2si, define_general(&i, wide_int ? 64 : 32),
+              reg.xmm());
       return true;
     }
+    case llvm::Instruction::UIToFP:
+    case llvm::Instruction::FPToUI:
+      convert_unsigned(i);
+      return true;
     default:
       return false;
   }
+}
+
+void Selector::convert_unsigned(llvm::CastInst& i) {
+  const llvm::Value* value = i.getOperand(0);
+  if (i.getOpcode() == llvm::Instruction::UIToFP) {
+    const x86::Gp reg = extended(value, shape(value).element_bits == 64 ? 64 : 32, false);
+    const x86::Xmm result = define_vector(&i).xmm();
+    code_.clear(result.id());
+    a_.emit(i.getType()->isDoubleTy() ? Inst::kIdVcvtusi2sd : Inst::kIdVcvtusi2ss, result, result, reg);
+    return;
+  }
+  const x86::Vec reg = vector(value);
+  a_.emit(value->getType()->isDoubleTy() ? Inst::kIdVcvttsd2usi : Inst::kIdVcvttss2usi,
+          define_general(&i, shape(&i).element_bits), reg.xmm());
 }
 
 }  // namespace raddle::jit::baseline

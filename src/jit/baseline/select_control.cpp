@@ -115,7 +115,7 @@ void Selector::give_to_phis(const llvm::BasicBlock& from, const llvm::BasicBlock
   };
   for (Move& move : moves)
     if (move.from != kNoPiece && move.from != move.to && given.contains(move.from)) {
-      move.copy = places_.allocate(64, 64);
+      move.copy = places_.allocate(form_.bytes, form_.bytes);
       copy(x86::ptr(x86::rsp, move.copy), move.from, analysis_.pieces[move.to].bytes);
     }
   auto next = moves.begin();
@@ -132,7 +132,7 @@ void Selector::give_to_phis(const llvm::BasicBlock& from, const llvm::BasicBlock
         const Piece& piece = analysis_.pieces[next->to];
         const x86::Mem kept = x86::ptr(x86::rsp, next->copy);
         if (piece.kind == Class::vector && piece.bytes > 8) {
-          a_.vmovups(x86::zmm(kScratchVector), kept);
+          a_.emit(Inst::kIdVmovups, whole(kScratchVector), kept);
           a_.emit(Inst::kIdVmovups, slot, vector_register(kScratchVector, piece.bytes));
         } else {
           a_.mov(kScratch, kept);

@@ -72,6 +72,7 @@ void Selector::fused(llvm::IntrinsicInst& i) {
   const InstId instruction = is_vector ? (is_double ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps)
                                        : (is_double ? Inst::kIdVfmadd231sd : Inst::kIdVfmadd231ss);
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::Vec left = vector(i.getArgOperand(0), n);
     const asmjit::Operand right = is_vector ? vector_or_memory(i.getArgOperand(1), n, all.element_bits)
                                             : asmjit::Operand(vector(i.getArgOperand(1), n));
@@ -94,6 +95,7 @@ void Selector::each_piece(llvm::IntrinsicInst& i, std::uint32_t instruction, int
   const bool has_two = i.arg_size() > 1 && shape_of(i.getArgOperand(1)->getType()) &&
                        shape(i.getArgOperand(1)).kind == Class::vector;
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::Vec first = vector(i.getArgOperand(0), n);
     const x86::Vec second = has_two ? vector(i.getArgOperand(1), n) : x86::Vec();
     const x86::Vec to = define_vector(&i, n);
@@ -108,20 +110,26 @@ void Selector::each_piece(llvm::IntrinsicInst& i, std::uint32_t instruction, int
 
 bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
   const Shape all = shape(&i);
-  if (all.kind != Class::vector) return false;
+  if (all.kind != Class::vector || all.is_mask) return false;
+  if (intrinsic_by_several(i)) return true;
   const unsigned bits = all.element_bits;
   const bool is_vector = i.getType()->isVectorTy(), is_wide = bits == 64;
   const llvm::Type* element = i.getType()->getScalarType();
   const bool is_float = element->isFloatTy() || element->isDoubleTy();
   auto round = [&](int how) {
     if (!is_float) return false;
+    const bool is_narrow = !form_.mask_registers;  // vrndscale is of AVX-512
+    const InstId of_floats = is_narrow ? Inst::kIdVroundps : Inst::kIdVrndscaleps,
+                 of_doubles = is_narrow ? Inst::kIdVroundpd : Inst::kIdVrndscalepd,
+                 of_float = is_narrow ? Inst::kIdVroundss : Inst::kIdVrndscaless,
+                 of_double = is_narrow ? Inst::kIdVroundsd : Inst::kIdVrndscalesd;
     if (!is_vector) {
       const x86::Vec from = vector(i.getArgOperand(0));
       const x86::Vec to = define_vector(&i);
-      a_.emit(is_wide ? Inst::kIdVrndscalesd : Inst::kIdVrndscaless, to, from, from, asmjit::Imm(how));
+      a_.emit(is_wide ? of_double : of_float, to, from, from, asmjit::Imm(how));
       return true;
     }
-    each_piece(i, is_wide ? Inst::kIdVrndscalepd : Inst::kIdVrndscaleps, how);
+    each_piece(i, is_wide ? of_doubles : of_floats, how);
     return true;
   };
   auto by_size = [&](InstId of_8, InstId of_16, InstId of_32, InstId of_64) {
@@ -142,8 +150,9 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
       if (!is_float) return false;
       repeat(kScratchVector, is_wide ? 0x7fffffffffffffffu : 0x7fffffff7fffffffu);
       for (unsigned n = 0; n < all.count; ++n) {
+        places_.begin_piece();
         const x86::Vec from = vector(i.getArgOperand(0), n);
-        a_.emit(Inst::kIdVpandd, define_vector(&i, n), from,
+        a_.emit(logic(llvm::Instruction::And), define_vector(&i, n), from,
                 vector_register(kScratchVector, all.bytes_of(n)));
       }
       return true;
@@ -153,9 +162,10 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
       for (unsigned n = 0; n < all.count; ++n) {  // bits of the second where the constant has ones
         const unsigned sign = vector(i.getArgOperand(1), n).id();
         const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(0), n));
-        a_.vpxord(x86::zmm(kScratchVector2), x86::zmm(to), x86::zmm(sign));
-        a_.vpandd(x86::zmm(kScratchVector2), x86::zmm(kScratchVector2), x86::zmm(kScratchVector));
-        a_.vpxord(x86::zmm(to), x86::zmm(to), x86::zmm(kScratchVector2));
+        const x86::Vec other = whole(kScratchVector2);
+        a_.emit(logic(llvm::Instruction::Xor), other, whole(to), whole(sign));
+        a_.emit(logic(llvm::Instruction::And), other, other, whole(kScratchVector));
+        a_.emit(logic(llvm::Instruction::Xor), whole(to), whole(to), other);
       }
       return true;
     case llvm::Intrinsic::rint:
@@ -179,10 +189,10 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
     case llvm::Intrinsic::smax:
       return by_size(Inst::kIdVpmaxsb, Inst::kIdVpmaxsw, Inst::kIdVpmaxsd, Inst::kIdVpmaxsq);
     case llvm::Intrinsic::ctpop:
-      if (bits < 32 || !features_.population_counts) return false;
+      if (bits < 32 || !form_.population_counts) return false;
       return by_size(0, 0, Inst::kIdVpopcntd, Inst::kIdVpopcntq);
     case llvm::Intrinsic::ctlz:
-      if (bits < 32) return false;
+      if (bits < 32 || !form_.mask_registers) return false;
       return by_size(0, 0, Inst::kIdVplzcntd, Inst::kIdVplzcntq);
     case llvm::Intrinsic::x86_avx512_rsqrt14_ps_512:
     case llvm::Intrinsic::x86_avx512_rcp14_ps_512: {
@@ -260,6 +270,7 @@ bool Selector::saturate(llvm::IntrinsicInst& i) {
   const x86::KReg beyond = x86::k(kScratchMask);
   if (is_signed) repeat(kScratchVector3, 0x7fffffff7fffffffu);
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::Zmm left = vector(i.getArgOperand(0), n).zmm(), right = vector(i.getArgOperand(1), n).zmm();
     const x86::Zmm to = define_vector(&i, n).zmm(), sign = x86::zmm(kScratchVector),
                    other = x86::zmm(kScratchVector2);
@@ -289,26 +300,29 @@ bool Selector::rotate(llvm::IntrinsicInst& i) {
   const unsigned bits = all.element_bits;
   if (bits != 32 && bits != 64) return false;
   const bool is_left = i.getIntrinsicID() == llvm::Intrinsic::fshl, is_wide = bits == 64;
-  const x86::Zmm limit = x86::zmm(kScratchVector3);
+  const x86::Vec limit = whole(kScratchVector3);
   repeat(kScratchVector3, is_wide ? 0x3fu : 0x0000001f0000001fu);
   for (unsigned n = 0; n < all.count; ++n) {
-    const x86::Zmm high = vector(i.getArgOperand(0), n).zmm(), low = vector(i.getArgOperand(1), n).zmm();
-    const x86::Zmm by = vector(i.getArgOperand(2), n).zmm(), to = define_vector(&i, n).zmm();
-    const x86::Zmm amount = x86::zmm(kScratchVector), rest = x86::zmm(kScratchVector2);
-    a_.vpandq(amount, by, limit);
-    a_.vpandnq(rest, by, limit);  // one less than what is left, so that the other shift is one and that
+    places_.begin_piece();
+    const x86::Vec high = whole(vector(i.getArgOperand(0), n).id()),
+                   low = whole(vector(i.getArgOperand(1), n).id()),
+                   by = whole(vector(i.getArgOperand(2), n).id()), to = whole(define_vector(&i, n).id());
+    const x86::Vec amount = whole(kScratchVector), rest = whole(kScratchVector2);
+    a_.emit(logic(llvm::Instruction::And), amount, by, limit);
+    a_.emit(logic(llvm::Instruction::Xor), rest, amount,
+            limit);  // one less than what is left, so that the other shift is one and that
     const InstId left = is_wide ? Inst::kIdVpsllvq : Inst::kIdVpsllvd,
                  right = is_wide ? Inst::kIdVpsrlvq : Inst::kIdVpsrlvd;
     if (is_left) {
-      is_wide ? a_.vpsrlq(to, low, 1) : a_.vpsrld(to, low, 1);
+      a_.emit(is_wide ? Inst::kIdVpsrlq : Inst::kIdVpsrld, to, low, asmjit::Imm(1));
       a_.emit(right, to, to, rest);
       a_.emit(left, amount, high, amount);
     } else {
-      is_wide ? a_.vpsllq(to, high, 1) : a_.vpslld(to, high, 1);
+      a_.emit(is_wide ? Inst::kIdVpsllq : Inst::kIdVpslld, to, high, asmjit::Imm(1));
       a_.emit(left, to, to, rest);
       a_.emit(right, amount, low, amount);
     }
-    a_.vporq(to, to, amount);
+    a_.emit(logic(llvm::Instruction::Or), to, to, amount);
   }
   return true;
 }
@@ -319,6 +333,7 @@ void Selector::count_trailing(llvm::IntrinsicInst& i) {
   repeat(kScratchVector3, 0x0000001f0000001fu);
   a_.mov(x86::eax, 32);
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::Zmm from = vector(i.getArgOperand(0), n).zmm();
     const x86::Zmm to = define_vector(&i, n).zmm(), lowest = x86::zmm(kScratchVector);
     a_.vpxord(lowest, lowest, lowest);

@@ -9,8 +9,6 @@ using asmjit::InstId;
 
 namespace {
 
-constexpr BySize kRepeat{Inst::kIdVpbroadcastb, Inst::kIdVpbroadcastw, Inst::kIdVpbroadcastd,
-                         Inst::kIdVpbroadcastq};
 constexpr BySize kPermute{Inst::kIdVpermb, Inst::kIdVpermw, Inst::kIdVpermd, Inst::kIdVpermq};
 
 }  // namespace
@@ -33,15 +31,16 @@ void Selector::splat(llvm::ShuffleVectorInst& i) {
   const llvm::Value* scalar = is_scalar ? insert->getOperand(1) : nullptr;
   unsigned first = 0;
   if (scalar && shape(scalar).kind == Class::general) {
-    const x86::Gp reg = general(scalar, bits == 64 ? 64 : 32);
+    const x86::Gp reg = to.is_mask ? extended(scalar, 32, true) : general(scalar, bits == 64 ? 64 : 32);
     first = define_vector(&i).id();
-    a_.emit(kRepeat[bits], vector_register(first, to.bytes_of(0)), reg);
+    broadcast(vector_register(first, to.bytes_of(0)), reg, bits);
   } else {
     const x86::Vec reg = scalar ? vector(scalar) : vector(i.getOperand(0));
     first = define_vector(&i).id();
-    a_.emit(kRepeat[bits], vector_register(first, to.bytes_of(0)), reg.xmm());
+    broadcast(vector_register(first, to.bytes_of(0)), reg.xmm(), bits);
   }
-  for (unsigned n = 1; n < to.count; ++n) a_.vmovaps(define_vector(&i, n).zmm(), x86::zmm(first));
+  for (unsigned n = 1; n < to.count; ++n)
+    if (piece(&i, n) != piece(&i)) a_.emit(Inst::kIdVmovaps, whole(define_vector(&i, n).id()), whole(first));
 }
 
 /// Two vectors that are half a piece, one behind the other; or the upper half of a piece.
@@ -51,15 +50,16 @@ bool Selector::joins_halves(llvm::ShuffleVectorInst& i) {
   const int first = mask.front();
   for (std::size_t lane = 0; lane < mask.size(); ++lane)
     if (mask[lane] != first + static_cast<int>(lane)) return false;
-  if (first == 0 && from.bytes == 32 && to.bytes == 64) {
-    const x86::Vec low = vector(i.getOperand(0)), high = vector(i.getOperand(1));
-    a_.vinserti64x4(define_vector(&i).zmm(), low.zmm(), high.ymm(), 1);
+  const unsigned bytes = form_.bytes;
+  if (first == 0 && from.bytes == bytes / 2 && to.bytes == bytes) {
+    const unsigned low = vector(i.getOperand(0)).id(), high = vector(i.getOperand(1)).id();
+    join_halves(define_vector(&i).id(), low, high);
     return true;
   }
   const unsigned before = static_cast<unsigned>(first) * from.element_bits / 8;
-  if (to.bytes == 32 && before % 64 == 32 && static_cast<unsigned>(first) < from.lanes) {
-    const unsigned reg = places_.in_register(piece(i.getOperand(0), before / 64));
-    a_.vextracti64x4(define_vector(&i).ymm(), x86::zmm(reg), 1);
+  if (to.bytes == bytes / 2 && before % bytes == bytes / 2 && static_cast<unsigned>(first) < from.lanes) {
+    const unsigned reg = places_.in_register(piece(i.getOperand(0), before / bytes));
+    upper_half(define_vector(&i).id(), reg);
     return true;
   }
   return false;
@@ -70,9 +70,10 @@ bool Selector::joins_halves(llvm::ShuffleVectorInst& i) {
 void Selector::permute(llvm::ShuffleVectorInst& i) {
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
   const unsigned bits = to.element_bits, in_piece = 512 / bits;
-  if (bits == 8 && !features_.byte_permutations) return cannot(i);
+  if (bits == 8 && !form_.byte_permutations) return cannot(i);
   const auto mask = i.getShuffleMask();
   for (unsigned n = 0; n < to.count; ++n) {
+    places_.begin_piece();
     std::map<PieceId, std::vector<std::pair<unsigned, unsigned>>>
         given;  // lane of the result, lane of the piece
     for (unsigned lane = 0; lane < to.lanes_of(n); ++lane) {
@@ -134,7 +135,7 @@ void Selector::permute_mask(llvm::ShuffleVectorInst& i) {
     return trim(result, to.lanes);
   }
   const bool by_words = from.lanes <= 32 && to.lanes <= 32;
-  if (!by_words && !features_.byte_permutations) return cannot(i);
+  if (!by_words && !form_.byte_permutations) return cannot(i);
   permute_spread(i, by_words ? 16 : 8);
   const x86::KReg result = define_mask(&i);
   by_words ? a_.vpmovw2m(result, x86::zmm(kScratchVector)) : a_.vpmovb2m(result, x86::zmm(kScratchVector));
@@ -170,10 +171,12 @@ void Selector::permute_spread(llvm::ShuffleVectorInst& i, unsigned bits) {
 x86::Mem Selector::side_by_side(const llvm::Value* value) {
   const Shape all = shape(value);
   if (all.count == 1) return places_.in_memory(piece(value));
-  const std::int32_t at = places_.allocate(64 * all.count, 64);
-  for (unsigned n = 0; n < all.count; ++n)
-    a_.vmovups(x86::ptr(x86::rsp, at + static_cast<std::int32_t>(64 * n)),
-               x86::zmm(places_.in_register(piece(value, n))));
+  const std::int32_t at = places_.allocate(form_.bytes * all.count, form_.bytes);
+  for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
+    a_.emit(Inst::kIdVmovups, x86::ptr(x86::rsp, at + static_cast<std::int32_t>(form_.bytes * n)),
+            whole(places_.in_register(piece(value, n))));
+  }
   return x86::ptr(x86::rsp, at);
 }
 
@@ -181,8 +184,8 @@ void Selector::visitExtractElementInst(llvm::ExtractElementInst& i) {
   const auto all = shape_of(i.getVectorOperandType()), to = shape_of(i.getType());
   if (!all || !to) return cannot(i);
   const auto* number = llvm::dyn_cast<llvm::ConstantInt>(i.getIndexOperand());
-  if (all->kind == Class::mask) {
-    a_.kmovq(kScratch, mask(i.getVectorOperand()));
+  if (all->is_mask) {
+    load_bits(kScratch, i.getVectorOperand());
     if (number) {
       a_.shr(kScratch, number->getZExtValue());
     } else {
@@ -198,8 +201,8 @@ void Selector::visitExtractElementInst(llvm::ExtractElementInst& i) {
   if (number) {
     const auto lane = static_cast<unsigned>(number->getZExtValue());
     if (lane >= all->lanes) return cannot(i);
-    const PieceId source = piece(i.getVectorOperand(), lane * bytes / 64);
-    if (lane * bytes % 64 == 0 && bytes >= 4) {
+    const PieceId source = piece(i.getVectorOperand(), lane * bytes / form_.bytes);
+    if (lane * bytes % form_.bytes == 0 && bytes >= 4) {
       const unsigned reg = places_.in_register(source);
       if (to->kind == Class::vector)
         a_.vmovaps(define_vector(&i).xmm(), x86::xmm(reg));
@@ -209,7 +212,7 @@ void Selector::visitExtractElementInst(llvm::ExtractElementInst& i) {
         a_.vmovd(define_general(&i, 32), x86::xmm(reg));
       return;
     }
-    at = places_.in_memory(source, static_cast<std::int32_t>(lane * bytes % 64));
+    at = places_.in_memory(source, static_cast<std::int32_t>(lane * bytes % form_.bytes));
   } else {
     if ((all->lanes & (all->lanes - 1)) != 0) return cannot(i);
     at = side_by_side(i.getVectorOperand());
@@ -238,9 +241,9 @@ void Selector::visitInsertElementInst(llvm::InsertElementInst& i) {
   const auto all = shape_of(i.getType());
   if (!all) return cannot(i);
   const auto* number = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(2));
-  if (all->kind == Class::mask) {
+  if (all->is_mask) {
     const x86::Gp truth = extended(i.getOperand(1), 64, false);
-    a_.kmovq(kScratch, mask(i.getOperand(0)));
+    load_bits(kScratch, i.getOperand(0));
     if (number)
       a_.mov(x86::ecx, static_cast<std::uint32_t>(number->getZExtValue()));
     else
@@ -249,13 +252,17 @@ void Selector::visitInsertElementInst(llvm::InsertElementInst& i) {
     a_.mov(kScratch3, truth);
     a_.shl(kScratch3, x86::cl);
     a_.or_(kScratch, kScratch3);
-    const x86::KReg result = define_mask(&i);
-    a_.kmovq(result, kScratch);
-    return trim(result, all->lanes);
+    return define_from_bits(&i);
   }
+  insert_lane(i);
+}
+
+void Selector::insert_lane(llvm::InsertElementInst& i) {
+  const Shape all = shape(&i);
+  const auto* number = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(2));
   // Which lane of which piece: a mask of all pieces' lanes, of which each takes its own.
-  const unsigned bits = all->element_bits;
-  if (all->lanes > 64) return cannot(i);
+  const unsigned bits = all.element_bits;
+  if (all.lanes > 64) return cannot(i);
   if (number) {
     a_.mov(kScratch3, std::uint64_t{1} << number->getZExtValue());
   } else {
@@ -269,15 +276,16 @@ void Selector::visitInsertElementInst(llvm::InsertElementInst& i) {
     element = general(scalar, bits == 64 ? 64 : 32);
   else
     element = vector(scalar).xmm();
-  for (unsigned n = 0; n < all->count; ++n) {
+  for (unsigned n = 0; n < all.count; ++n) {
     const unsigned result = places_.define_from(piece(&i, n), piece(i.getOperand(0), n));
     if (number && number->getZExtValue() / (512 / bits) != n) continue;
     if (n != 0) {
       a_.mov(kScratch, kScratch3);
-      a_.shr(kScratch, all->lanes_before(n));
+      a_.shr(kScratch, all.lanes_before(n));
     }
     a_.kmovq(x86::k(kScratchMask), n == 0 ? kScratch3 : kScratch);
-    a_.k(x86::k(kScratchMask)).emit(kRepeat[bits], x86::zmm(result), element);
+    a_.k(x86::k(kScratchMask));
+    broadcast(x86::zmm(result), element, bits);
   }
 }
 
@@ -286,8 +294,8 @@ bool Selector::reduce(llvm::IntrinsicInst& i) {
   const llvm::Value* value = i.getArgOperand(0);
   const Shape all = shape(value);
   const llvm::Intrinsic::ID id = i.getIntrinsicID();
-  if (all.kind == Class::mask) {
-    a_.kmovq(kScratch, mask(value));
+  if (all.is_mask) {
+    load_bits(kScratch, value);
     if (id == llvm::Intrinsic::vector_reduce_or) {
       a_.test(kScratch, kScratch);
       a_.setne(x86::al);
@@ -304,19 +312,22 @@ bool Selector::reduce(llvm::IntrinsicInst& i) {
   const unsigned bits = all.element_bits;
   if ((bits != 32 && bits != 64) || all.bytes < 32 || (all.bytes & (all.bytes - 1)) != 0) return false;
   const bool is_wide = bits == 64;
+  const bool is_sum = id == llvm::Intrinsic::vector_reduce_add || id == llvm::Intrinsic::vector_reduce_or ||
+                      id == llvm::Intrinsic::vector_reduce_and || id == llvm::Intrinsic::vector_reduce_xor;
+  if (is_wide && !is_sum && !form_.mask_registers) return false;
   InstId instruction = 0;
   switch (id) {
     case llvm::Intrinsic::vector_reduce_add:
       instruction = is_wide ? Inst::kIdVpaddq : Inst::kIdVpaddd;
       break;
     case llvm::Intrinsic::vector_reduce_or:
-      instruction = Inst::kIdVpord;
+      instruction = logic(llvm::Instruction::Or);
       break;
     case llvm::Intrinsic::vector_reduce_and:
-      instruction = Inst::kIdVpandd;
+      instruction = logic(llvm::Instruction::And);
       break;
     case llvm::Intrinsic::vector_reduce_xor:
-      instruction = Inst::kIdVpxord;
+      instruction = logic(llvm::Instruction::Xor);
       break;
     case llvm::Intrinsic::vector_reduce_umax:
       instruction = is_wide ? Inst::kIdVpmaxuq : Inst::kIdVpmaxud;
@@ -330,15 +341,17 @@ bool Selector::reduce(llvm::IntrinsicInst& i) {
     default:
       instruction = is_wide ? Inst::kIdVpminuq : Inst::kIdVpminud;
   }
-  const x86::Zmm sum = x86::zmm(kScratchVector), other = x86::zmm(kScratchVector2);
-  a_.vmovaps(sum, x86::zmm(places_.in_register(piece(value))));
-  for (unsigned n = 1; n < all.count; ++n)
-    a_.emit(instruction, sum, sum, x86::zmm(places_.in_register(piece(value, n))));
-  if (all.bytes >= 64) {
-    a_.vextracti64x4(other.ymm(), sum, 1);
+  const x86::Vec sum = whole(kScratchVector), other = whole(kScratchVector2);
+  a_.emit(Inst::kIdVmovaps, sum, whole(places_.in_register(piece(value))));
+  for (unsigned n = 1; n < all.count; ++n) {
+    places_.begin_piece();
+    a_.emit(instruction, sum, sum, whole(places_.in_register(piece(value, n))));
+  }
+  if (std::min(all.bytes, form_.bytes) == 64) {
+    a_.vextracti64x4(other.ymm(), sum.zmm(), 1);
     a_.emit(instruction, sum.ymm(), sum.ymm(), other.ymm());
   }
-  a_.vextracti32x4(other.xmm(), sum.ymm(), 1);
+  a_.vextracti128(other.xmm(), sum.ymm(), 1);
   a_.emit(instruction, sum.xmm(), sum.xmm(), other.xmm());
   a_.vpshufd(other.xmm(), sum.xmm(), 0x0e);
   a_.emit(instruction, sum.xmm(), sum.xmm(), other.xmm());
@@ -352,23 +365,30 @@ bool Selector::reduce(llvm::IntrinsicInst& i) {
   return true;
 }
 
-/// Sixteen or thirty-two bytes of a piece.
+/// A whole piece, or sixteen or thirty-two bytes of one.
 bool Selector::insert_part(llvm::IntrinsicInst& i) {
   const Shape all = shape(&i), part = shape(i.getArgOperand(1));
   const unsigned at =
       static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(2))->getZExtValue()) *
       part.element_bits / 8;
   if (all.kind != Class::vector || (part.bytes != 16 && part.bytes != 32) || at % part.bytes != 0 ||
-      all.bytes % 64 != 0)
+      all.bytes % form_.bytes != 0)
     return false;
   for (unsigned n = 0; n < all.count; ++n) {
-    const unsigned source = at / 64 == n ? vector(i.getArgOperand(1)).id() : 0;
+    places_.begin_piece();
+    const bool is_here = at / form_.bytes == n;
+    const unsigned source = is_here ? vector(i.getArgOperand(1)).id() : 0;
     const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(0), n));
-    if (at / 64 != n) continue;
-    if (part.bytes == 16)
-      a_.vinserti32x4(x86::zmm(to), x86::zmm(to), x86::xmm(source), at % 64 / 16);
+    const unsigned place = at % form_.bytes / part.bytes;
+    if (!is_here) continue;
+    if (part.bytes == form_.bytes)
+      a_.emit(Inst::kIdVmovaps, whole(to), whole(source));
+    else if (form_.bytes == 32)
+      a_.vinserti128(x86::ymm(to), x86::ymm(to), x86::xmm(source), place);
+    else if (part.bytes == 16)
+      a_.vinserti32x4(x86::zmm(to), x86::zmm(to), x86::xmm(source), place);
     else
-      a_.vinserti64x4(x86::zmm(to), x86::zmm(to), x86::ymm(source), at % 64 / 32);
+      a_.vinserti64x4(x86::zmm(to), x86::zmm(to), x86::ymm(source), place);
   }
   return true;
 }
@@ -380,12 +400,14 @@ bool Selector::extract_part(llvm::IntrinsicInst& i) {
       static_cast<unsigned>(llvm::cast<llvm::ConstantInt>(i.getArgOperand(1))->getZExtValue()) *
       part.element_bits / 8;
   if (at % part.bytes != 0) return false;
-  const unsigned from = places_.in_register(piece(i.getArgOperand(0), at / 64));
-  const unsigned to = define_vector(&i).id();
-  if (part.bytes == 16)
-    a_.vextracti32x4(x86::xmm(to), x86::zmm(from), at % 64 / 16);
+  const unsigned from = places_.in_register(piece(i.getArgOperand(0), at / form_.bytes));
+  const unsigned to = define_vector(&i).id(), place = at % form_.bytes / part.bytes;
+  if (form_.bytes == 32)
+    a_.vextracti128(x86::xmm(to), x86::ymm(from), place);
+  else if (part.bytes == 16)
+    a_.vextracti32x4(x86::xmm(to), x86::zmm(from), place);
   else
-    a_.vextracti64x4(x86::ymm(to), x86::zmm(from), at % 64 / 32);
+    a_.vextracti64x4(x86::ymm(to), x86::zmm(from), place);
   return true;
 }
 

@@ -14,17 +14,16 @@ namespace {
 /// Under a mask.
 constexpr BySize kMove{Inst::kIdVmovdqu8, Inst::kIdVmovdqu16, Inst::kIdVmovdqu32, Inst::kIdVmovdqu64};
 
-/// What lanes that load nothing get.
-bool may_be_zero(const llvm::Value* value) {
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
-  return constant && (llvm::isa<llvm::UndefValue>(constant) || constant->isNullValue());
-}
-
 bool is_whole(unsigned bytes) {
   return bytes == 4 || bytes == 8 || bytes == 16 || bytes == 32 || bytes == 64;
 }
 
 }  // namespace
+
+bool may_be_zero(const llvm::Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  return constant && (llvm::isa<llvm::UndefValue>(constant) || constant->isNullValue());
+}
 
 void Selector::load_piece(const x86::Vec& to, const x86::Mem& from, unsigned bytes) {
   if (bytes == 4)
@@ -34,7 +33,11 @@ void Selector::load_piece(const x86::Vec& to, const x86::Mem& from, unsigned byt
   else if (is_whole(bytes))
     a_.emit(Inst::kIdVmovups, to, from);
   else
-    a_.k(first_lanes(bytes, kScratchMask)).z().vmovdqu8(to.zmm(), from);
+    load_bytes(to, from, bytes);
+}
+
+void Selector::load_bytes(const x86::Vec& to, const x86::Mem& from, unsigned bytes) {
+  a_.k(first_lanes(bytes, kScratchMask)).z().vmovdqu8(to.zmm(), from);
 }
 
 void Selector::store_piece(const x86::Mem& to, const x86::Vec& from, unsigned bytes) {
@@ -45,7 +48,11 @@ void Selector::store_piece(const x86::Mem& to, const x86::Vec& from, unsigned by
   else if (is_whole(bytes))
     a_.emit(Inst::kIdVmovups, to, from);
   else
-    a_.k(first_lanes(bytes, kScratchMask)).vmovdqu8(to, from.zmm());
+    store_bytes(to, from, bytes);
+}
+
+void Selector::store_bytes(const x86::Mem& to, const x86::Vec& from, unsigned bytes) {
+  a_.k(first_lanes(bytes, kScratchMask)).vmovdqu8(to, from.zmm());
 }
 
 void Selector::visitLoadInst(llvm::LoadInst& i) {
@@ -60,27 +67,45 @@ void Selector::visitLoadInst(llvm::LoadInst& i) {
     if (all->element_bits == 1) a_.and_(to, 1);
     return;
   }
-  if (all->kind == Class::mask) {
+  if (all->is_mask) {
     if (all->lanes > 8 && all->lanes != 16 && all->lanes != 32 && all->lanes != 64) return cannot(i);
-    const x86::KReg to = define_mask(&i);
-    if (all->lanes <= 8) {
-      a_.kmovb(to, from);
-      if (all->lanes < 8) trim(to, all->lanes);
-    } else {
-      all->lanes == 16 ? a_.kmovw(to, from) : all->lanes == 32 ? a_.kmovd(to, from) : a_.kmovq(to, from);
-    }
-    return;
+    return load_mask(i, from);
   }
-  if (all->bytes == 2) {
+  load_vector(i, from);
+}
+
+void Selector::load_vector(const llvm::Instruction& i, x86::Mem from) {
+  const Shape all = shape(&i);
+  if (all.bytes == 2) {
     from.setSize(2);
     a_.movzx(x86::eax, from);
     return void(a_.vmovd(define_vector(&i).xmm(), x86::eax));
   }
-  for (unsigned n = 0; n < all->count; ++n) {
-    x86::Mem at = from;
-    at.addOffset(64 * n);
-    load_piece(define_vector(&i, n), at, all->bytes_of(n));
+  for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
+    load_piece(define_vector(&i, n), from, all.bytes_of(n));
+    from.addOffset(form_.bytes);
   }
+}
+
+void Selector::load_mask(llvm::LoadInst& i, const x86::Mem& from) {
+  const unsigned lanes = shape(&i).lanes;
+  const x86::KReg to = define_mask(&i);
+  if (lanes <= 8) {
+    a_.kmovb(to, from);
+    if (lanes < 8) trim(to, lanes);
+  } else {
+    lanes == 16 ? a_.kmovw(to, from) : lanes == 32 ? a_.kmovd(to, from) : a_.kmovq(to, from);
+  }
+}
+
+void Selector::store_mask(const x86::Mem& to, const llvm::Value* value) {
+  const unsigned lanes = shape(value).lanes;
+  const x86::KReg from = mask(value);
+  lanes <= 8    ? a_.kmovb(to, from)
+  : lanes == 16 ? a_.kmovw(to, from)
+  : lanes == 32 ? a_.kmovd(to, from)
+                : a_.kmovq(to, from);
 }
 
 void Selector::visitStoreInst(llvm::StoreInst& i) {
@@ -92,10 +117,10 @@ void Selector::visitStoreInst(llvm::StoreInst& i) {
     const auto bytes =
         code_.module.getDataLayout().getTypeStoreSize(const_cast<llvm::ArrayType*>(array)).getFixedValue();
     if (bytes % 4 != 0 || bytes > 4096) return cannot(i);
-    a_.vpxord(x86::xmm(kScratchVector), x86::xmm(kScratchVector), x86::xmm(kScratchVector));
+    code_.clear(kScratchVector);
     x86::Mem to = address(i.getPointerOperand());
     for (std::uint64_t at = 0; at < bytes;) {
-      const unsigned step = bytes - at >= 64 ? 64 : bytes - at >= 16 ? 16 : 4;
+      const unsigned step = bytes - at >= form_.bytes ? form_.bytes : bytes - at >= 16 ? 16 : 4;
       store_piece(to, vector_register(kScratchVector, step), step);
       to.addOffset(step);
       at += step;
@@ -130,26 +155,25 @@ void Selector::visitStoreInst(llvm::StoreInst& i) {
                       : a_.mov(to, reg.r8());
     return;
   }
-  if (all->kind == Class::mask) {
+  if (all->is_mask) {
     if (all->lanes > 8 && all->lanes != 16 && all->lanes != 32 && all->lanes != 64) return cannot(i);
-    const x86::KReg from = mask(value);
-    all->lanes <= 8    ? a_.kmovb(to, from)
-    : all->lanes == 16 ? a_.kmovw(to, from)
-    : all->lanes == 32 ? a_.kmovd(to, from)
-                       : a_.kmovq(to, from);
-    return;
+    return store_mask(to, value);
   }
-  if (all->bytes == 2) {
+  store_vector(to, value);
+}
+
+void Selector::store_vector(x86::Mem to, const llvm::Value* value) {
+  const Shape all = shape(value);
+  if (all.bytes == 2) {
     a_.vmovd(x86::eax, vector(value).xmm());
     to.setSize(2);
     return void(a_.mov(to, x86::ax));
   }
-  for (unsigned n = 0; n < all->count; ++n) {
-    if (analysis_.pieces[piece(value, n)].origin != Origin::undefined) {
-      x86::Mem at = to;
-      at.addOffset(64 * n);
-      store_piece(at, vector(value, n), all->bytes_of(n));
-    }
+  for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
+    if (analysis_.pieces[piece(value, n)].origin != Origin::undefined)
+      store_piece(to, vector(value, n), all.bytes_of(n));
+    to.addOffset(form_.bytes);
   }
 }
 
@@ -159,9 +183,10 @@ void Selector::masked_load(llvm::IntrinsicInst& i) {
   const bool zeroes = may_be_zero(i.getArgOperand(3));
   const x86::Mem from = address(i.getArgOperand(0));
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::KReg lanes = lanes_of_piece(i.getArgOperand(2), all, n);
     x86::Mem at = from;
-    at.addOffset(64 * n);
+    at.addOffset(std::int64_t{form_.bytes} * n);
     const unsigned width = std::max(16u, width_of(all.bytes_of(n)));
     if (zeroes) {
       const x86::Vec to = vector_register(define_vector(&i, n).id(), width);  // may store what was there
@@ -178,9 +203,10 @@ void Selector::masked_store(llvm::IntrinsicInst& i) {
   const InstId move = kMove[all.element_bits];
   const x86::Mem to = address(i.getArgOperand(1));
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::KReg lanes = lanes_of_piece(i.getArgOperand(3), all, n);
     x86::Mem at = to;
-    at.addOffset(64 * n);
+    at.addOffset(std::int64_t{form_.bytes} * n);
     const x86::Vec from = vector(i.getArgOperand(0), n);
     a_.k(lanes).emit(move, at, vector_register(from.id(), std::max(16u, width_of(all.bytes_of(n)))));
   }
@@ -196,6 +222,7 @@ void Selector::gather(llvm::IntrinsicInst& i) {
   if (!is_wide && all.lanes != 8) return cannot(i);
   const bool zeroes = may_be_zero(i.getArgOperand(3));
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::KReg lanes = lanes_of_piece(i.getArgOperand(2), all, n, kScratchMask2),
                     left = x86::k(kScratchMask);
     const x86::Zmm at = vector(i.getArgOperand(0), n).zmm();
@@ -237,6 +264,7 @@ void Selector::scatter(llvm::IntrinsicInst& i) {
   const bool is_wide = all.element_bits == 64;
   if (!is_wide && all.lanes != 8) return cannot(i);
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::KReg lanes = lanes_of_piece(i.getArgOperand(3), all, n, kScratchMask2),
                     left = x86::k(kScratchMask);
     const x86::Zmm at = vector(i.getArgOperand(1), n).zmm();
@@ -256,13 +284,13 @@ void Selector::fill(llvm::IntrinsicInst& i) {
   constexpr std::uint64_t kInline = 1024;
   if (!count || !byte || count->getZExtValue() > kInline)
     return call(i, nullptr, "memset", {i.getArgOperand(0), i.getArgOperand(1), i.getArgOperand(2)});
-  a_.mov(x86::eax, byte->getZExtValue());
-  a_.vpbroadcastb(x86::zmm(kScratchVector), x86::eax);
+  repeat(kScratchVector, byte->getZExtValue() * 0x0101010101010101u);
   const x86::Mem to = address(i.getArgOperand(0));
-  for (std::uint64_t at = 0; at < count->getZExtValue(); at += 64) {
+  for (std::uint64_t at = 0; at < count->getZExtValue(); at += form_.bytes) {
     x86::Mem here = to;
     here.addOffset(static_cast<std::int64_t>(at));
-    const auto bytes = static_cast<unsigned>(std::min<std::uint64_t>(64, count->getZExtValue() - at));
+    const auto bytes =
+        static_cast<unsigned>(std::min<std::uint64_t>(form_.bytes, count->getZExtValue() - at));
     store_piece(here, vector_register(kScratchVector, bytes), bytes);
   }
 }
@@ -274,11 +302,12 @@ void Selector::copy(llvm::IntrinsicInst& i) {
     return call(i, nullptr, i.getIntrinsicID() == llvm::Intrinsic::memmove ? "memmove" : "memcpy",
                 {i.getArgOperand(0), i.getArgOperand(1), i.getArgOperand(2)});
   const x86::Mem to = address(i.getArgOperand(0)), from = address(i.getArgOperand(1));
-  for (std::uint64_t at = 0; at < count->getZExtValue(); at += 64) {
+  for (std::uint64_t at = 0; at < count->getZExtValue(); at += form_.bytes) {
     x86::Mem here = to, there = from;
     here.addOffset(static_cast<std::int64_t>(at));
     there.addOffset(static_cast<std::int64_t>(at));
-    const auto bytes = static_cast<unsigned>(std::min<std::uint64_t>(64, count->getZExtValue() - at));
+    const auto bytes =
+        static_cast<unsigned>(std::min<std::uint64_t>(form_.bytes, count->getZExtValue() - at));
     load_piece(vector_register(kScratchVector, bytes), there, bytes);
     store_piece(here, vector_register(kScratchVector, bytes), bytes);
   }

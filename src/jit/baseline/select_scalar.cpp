@@ -12,6 +12,7 @@ void Selector::visitBinaryOperator(llvm::BinaryOperator& i) {
   const auto kind = shape_of(i.getType());
   if (!kind) return cannot(i);
   if (kind->kind == Class::general) return scalar_binary(i);
+  if (kind->is_mask && !i.isBitwiseLogicOp()) return cannot(i);
   if (kind->kind == Class::mask) return mask_binary(i);
   vector_binary(i);
 }
@@ -200,16 +201,19 @@ void Selector::visitGetElementPtrInst(llvm::GetElementPtrInst& i) {
     indices.emplace_back(reg, scale.getSExtValue());
   }
   const x86::Gp to = define_general(&i, 64);
-  a_.lea(to, x86::ptr(base, static_cast<std::int32_t>(constant.getSExtValue())));
+  x86::Mem from = x86::ptr(base, static_cast<std::int32_t>(constant.getSExtValue()));
   for (const auto& [reg, scale] : indices) {
     if (scale == 1 || scale == 2 || scale == 4 || scale == 8) {
-      a_.lea(to, x86::ptr(to, reg, scale == 1 ? 0 : scale == 2 ? 1 : scale == 4 ? 2 : 3));
+      from.setIndex(reg, scale == 1 ? 0 : scale == 2 ? 1 : scale == 4 ? 2 : 3);
     } else {
       if (scale != static_cast<std::int32_t>(scale)) return cannot(i);
       a_.imul(kScratch, reg, static_cast<std::int32_t>(scale));
-      a_.add(to, kScratch);
+      from.setIndex(kScratch, 0);
     }
+    a_.lea(to, from);
+    from = x86::ptr(to);
   }
+  if (indices.empty()) a_.lea(to, from);
 }
 
 /// One base, and an index for each lane.
@@ -222,20 +226,21 @@ void Selector::vector_of_addresses(llvm::GetElementPtrInst& i) {
   const std::uint64_t scale = layout.getTypeAllocSize(i.getSourceElementType()).getFixedValue();
   if ((scale & (scale - 1)) != 0 || from.element_bits < 32 || to.lanes % 8 != 0) return cannot(i);
   const x86::Gp base = general(i.getPointerOperand(), 64);
-  a_.vpbroadcastq(x86::zmm(kScratchVector), base);
+  broadcast(whole(kScratchVector), base, 64);
   for (unsigned n = 0; n < to.count; ++n) {
-    x86::Zmm numbers = x86::zmm(kScratchVector2);
+    places_.begin_piece();
+    unsigned numbers = kScratchVector2;
     if (from.element_bits == 64) {
-      numbers = vector(index, n).zmm();
-    } else if (const x86::Vec source = vector(index, n / 2); n % 2 == 0) {
-      a_.vpmovsxdq(numbers, source.ymm());
+      numbers = vector(index, n).id();
+    } else if (const unsigned source = vector(index, n / 2).id(); n % 2 == 0) {
+      a_.emit(Inst::kIdVpmovsxdq, whole(numbers), half(source));
     } else {
-      a_.vextracti64x4(numbers.ymm(), source.zmm(), 1);
-      a_.vpmovsxdq(numbers, numbers.ymm());
+      upper_half(numbers, source);
+      a_.emit(Inst::kIdVpmovsxdq, whole(numbers), half(numbers));
     }
-    const x86::Zmm result = define_vector(&i, n).zmm();
-    a_.vpsllq(result, numbers, static_cast<std::int32_t>(llvm::Log2_64(scale)));
-    a_.vpaddq(result, result, x86::zmm(kScratchVector));
+    const x86::Vec result = whole(define_vector(&i, n).id());
+    a_.emit(Inst::kIdVpsllq, result, whole(numbers), asmjit::Imm(llvm::Log2_64(scale)));
+    a_.emit(Inst::kIdVpaddq, result, result, whole(kScratchVector));
   }
 }
 

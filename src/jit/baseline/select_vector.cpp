@@ -17,12 +17,6 @@ InstId of_integers(unsigned opcode, unsigned bits) {
       return BySize{Inst::kIdVpsubb, Inst::kIdVpsubw, Inst::kIdVpsubd, Inst::kIdVpsubq}[bits];
     case llvm::Instruction::Mul:
       return BySize{0, Inst::kIdVpmullw, Inst::kIdVpmulld, Inst::kIdVpmullq}[bits];
-    case llvm::Instruction::And:
-      return bits == 64 ? Inst::kIdVpandq : Inst::kIdVpandd;
-    case llvm::Instruction::Or:
-      return bits == 64 ? Inst::kIdVporq : Inst::kIdVpord;
-    case llvm::Instruction::Xor:
-      return bits == 64 ? Inst::kIdVpxorq : Inst::kIdVpxord;
     case llvm::Instruction::Shl:
       return BySize{0, Inst::kIdVpsllvw, Inst::kIdVpsllvd, Inst::kIdVpsllvq}[bits];
     case llvm::Instruction::LShr:
@@ -52,7 +46,29 @@ InstId of_floats(unsigned opcode, bool is_double, bool is_vector) {
   }
 }
 
-/// How vcmpps tells; comparisons that raise no exceptions.
+/// How vpcmpd and vpcmpud tell.
+unsigned integer_predicate(llvm::CmpInst::Predicate predicate) {
+  switch (predicate) {
+    case llvm::CmpInst::ICMP_EQ:
+      return 0;
+    case llvm::CmpInst::ICMP_ULT:
+    case llvm::CmpInst::ICMP_SLT:
+      return 1;
+    case llvm::CmpInst::ICMP_ULE:
+    case llvm::CmpInst::ICMP_SLE:
+      return 2;
+    case llvm::CmpInst::ICMP_NE:
+      return 4;
+    case llvm::CmpInst::ICMP_UGE:
+    case llvm::CmpInst::ICMP_SGE:
+      return 5;
+    default:
+      return 6;
+  }
+}
+
+}  // namespace
+
 unsigned float_predicate(llvm::CmpInst::Predicate predicate) {
   switch (predicate) {
     case llvm::CmpInst::FCMP_OEQ:
@@ -90,38 +106,18 @@ unsigned float_predicate(llvm::CmpInst::Predicate predicate) {
   }
 }
 
-/// How vpcmpd and vpcmpud tell.
-unsigned integer_predicate(llvm::CmpInst::Predicate predicate) {
-  switch (predicate) {
-    case llvm::CmpInst::ICMP_EQ:
-      return 0;
-    case llvm::CmpInst::ICMP_ULT:
-    case llvm::CmpInst::ICMP_SLT:
-      return 1;
-    case llvm::CmpInst::ICMP_ULE:
-    case llvm::CmpInst::ICMP_SLE:
-      return 2;
-    case llvm::CmpInst::ICMP_NE:
-      return 4;
-    case llvm::CmpInst::ICMP_UGE:
-    case llvm::CmpInst::ICMP_SGE:
-      return 5;
-    default:
-      return 6;
-  }
-}
-
-}  // namespace
-
 void Selector::vector_binary(llvm::BinaryOperator& i) {
   const Shape all = shape(&i);
   const llvm::Type* element = i.getType()->getScalarType();
+  if (is_written_by_several(i)) return;
   if (i.isShift()) return vector_shift(i);
+  const bool is_bitwise = i.isBitwiseLogicOp();
   const bool is_float = element->isFloatTy() || element->isDoubleTy();
   if (!is_float && !element->isIntegerTy()) return cannot(i);
   const InstId instruction = is_float
                                  ? of_floats(i.getOpcode(), element->isDoubleTy(), i.getType()->isVectorTy())
-                                 : of_integers(i.getOpcode(), all.element_bits);
+                             : is_bitwise ? logic(i.getOpcode(), all.element_bits)
+                                          : of_integers(i.getOpcode(), all.element_bits);
   if (instruction == 0) {
     if (is_float) return cannot(i);
     const unsigned opcode = i.getOpcode();
@@ -140,9 +136,9 @@ void Selector::vector_binary(llvm::BinaryOperator& i) {
   }
   const llvm::Value *left = i.getOperand(0), *right = i.getOperand(1);
   if (llvm::isa<llvm::Constant>(left) && i.isCommutative()) std::swap(left, right);
-  const bool is_bitwise = i.isBitwiseLogicOp();
   const bool broadcasts = i.getType()->isVectorTy() && (all.element_bits >= 32 || is_bitwise);
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::Vec first = vector(left, n);
     const asmjit::Operand second =
         i.getType()->isVectorTy()
@@ -156,8 +152,7 @@ void Selector::vector_binary(llvm::BinaryOperator& i) {
 void Selector::vector_shift(llvm::BinaryOperator& i) {
   const Shape all = shape(&i);
   const unsigned bits = all.element_bits;
-  const auto* constant = llvm::dyn_cast<llvm::Constant>(i.getOperand(1));
-  const auto* by = constant ? llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
+  const auto* by = same_in_all_lanes(i.getOperand(1));
   const unsigned opcode = i.getOpcode();
   if (bits == 8)
     return lane_by_lane(i, 2, [&](unsigned) {
@@ -169,6 +164,7 @@ void Selector::vector_shift(llvm::BinaryOperator& i) {
               x86::eax, x86::cl);
     });
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::Vec first = vector(i.getOperand(0), n);
     if (by) {
       const InstId instruction = opcode == llvm::Instruction::Shl
@@ -189,6 +185,7 @@ void Selector::lane_by_lane(llvm::Instruction& i, unsigned operands,
   const Shape all = shape(&i);
   const unsigned bytes = all.element_bits / 8;
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     x86::Mem from[2];
     for (unsigned k = 0; k < operands; ++k) from[k] = places_.in_memory(piece(i.getOperand(k), n));
     const x86::Mem to = places_.define_in_memory(piece(&i, n));
@@ -222,22 +219,22 @@ void Selector::visitUnaryOperator(llvm::UnaryOperator& i) {
   const bool is_double = all->element_bits == 64;
   repeat(kScratchVector, is_double ? 0x8000000000000000u : 0x8000000080000000u);
   for (unsigned n = 0; n < all->count; ++n) {
+    places_.begin_piece();
     const x86::Vec from = vector(i.getOperand(0), n), to = define_vector(&i, n);
-    a_.emit(Inst::kIdVpxord, to, from, vector_register(kScratchVector, all->bytes_of(n)));
+    a_.emit(logic(llvm::Instruction::Xor), to, from, vector_register(kScratchVector, all->bytes_of(n)));
   }
 }
 
 void Selector::visitFCmpInst(llvm::FCmpInst& i) {
-  const Shape all = shape(i.getOperand(0));
   const llvm::Type* element = i.getOperand(0)->getType()->getScalarType();
   if (!element->isFloatTy() && !element->isDoubleTy()) return cannot(i);
-  const unsigned predicate = float_predicate(i.getPredicate());
-  if (i.getType()->isVectorTy())
-    return compare_vectors(i, element->isDoubleTy() ? Inst::kIdVcmppd : Inst::kIdVcmpps, predicate,
-                           all.element_bits);
+  i.getType()->isVectorTy() ? compare_vectors(i) : compare_scalar_floats(i);
+}
+
+void Selector::compare_scalar_floats(llvm::FCmpInst& i) {
   const x86::Vec left = vector(i.getOperand(0)), right = vector(i.getOperand(1));
-  a_.emit(element->isDoubleTy() ? Inst::kIdVcmpsd : Inst::kIdVcmpss, x86::k(kScratchMask), left, right,
-          asmjit::Imm(predicate));
+  a_.emit(i.getOperand(0)->getType()->isDoubleTy() ? Inst::kIdVcmpsd : Inst::kIdVcmpss, x86::k(kScratchMask),
+          left, right, asmjit::Imm(float_predicate(i.getPredicate())));
   a_.kmovd(define_general(&i, 32), x86::k(kScratchMask));
 }
 
@@ -258,17 +255,20 @@ void Selector::visitICmpInst(llvm::ICmpInst& i) {
     if (i.getPredicate() == llvm::CmpInst::ICMP_EQ) trim(to, all->lanes);
     return;
   }
-  const unsigned bits = all->element_bits;
-  const BySize is_signed{Inst::kIdVpcmpb, Inst::kIdVpcmpw, Inst::kIdVpcmpd, Inst::kIdVpcmpq};
-  const BySize is_unsigned{Inst::kIdVpcmpub, Inst::kIdVpcmpuw, Inst::kIdVpcmpud, Inst::kIdVpcmpuq};
-  compare_vectors(i, i.isSigned() ? is_signed[bits] : is_unsigned[bits], integer_predicate(i.getPredicate()),
-                  bits);
+  compare_vectors(i);
 }
 
-void Selector::compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsigned predicate,
-                               unsigned element_bits) {
+void Selector::compare_vectors(llvm::CmpInst& i) {
   const Shape all = shape(i.getOperand(0));
+  const unsigned element_bits = all.element_bits;
+  constexpr BySize kSigned{Inst::kIdVpcmpb, Inst::kIdVpcmpw, Inst::kIdVpcmpd, Inst::kIdVpcmpq};
+  constexpr BySize kUnsigned{Inst::kIdVpcmpub, Inst::kIdVpcmpuw, Inst::kIdVpcmpud, Inst::kIdVpcmpuq};
+  InstId instruction = i.isSigned() ? kSigned[element_bits] : kUnsigned[element_bits];
+  if (i.isFPPredicate()) instruction = element_bits == 64 ? Inst::kIdVcmppd : Inst::kIdVcmpps;
+  const unsigned predicate =
+      i.isFPPredicate() ? float_predicate(i.getPredicate()) : integer_predicate(i.getPredicate());
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::Vec left = vector(i.getOperand(0), n);
     const asmjit::Operand right = vector_or_memory(i.getOperand(1), n, element_bits, element_bits >= 32);
     const x86::KReg made = begin_lanes(i, n);
@@ -335,6 +335,7 @@ void Selector::vector_select(llvm::SelectInst& i) {
   }
   const BySize blend{Inst::kIdVpblendmb, Inst::kIdVpblendmw, Inst::kIdVpblendmd, Inst::kIdVpblendmq};
   for (unsigned n = 0; n < all.count; ++n) {
+    places_.begin_piece();
     const x86::KReg choice = by_lane ? lanes_of_piece(i.getCondition(), all, n) : x86::k(kScratchMask2);
     const x86::Vec no = vector(i.getFalseValue(), n);
     const asmjit::Operand yes =

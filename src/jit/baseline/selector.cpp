@@ -7,13 +7,13 @@
 
 namespace raddle::jit::baseline {
 
-Selector::Selector(const llvm::Function& function, Code& code, const HostFeatures& features)
+Selector::Selector(const llvm::Function& function, Code& code, const Form& form)
     : function_(function),
       code_(code),
       a_(code.assembler),
-      features_(features),
-      analysis_(function, code),
-      places_(code, analysis_.pieces) {}
+      form_(form),
+      analysis_(function, code, form),
+      places_(code, analysis_.pieces, form) {}
 
 void Selector::cannot(const llvm::Instruction& i) {
   if (!unknown_.empty()) return;
@@ -36,7 +36,7 @@ bool Selector::write() {
   const std::uint32_t frame = (places_.frame_bytes() + 63) / 64 * 64;
   std::memcpy(code_.holder.textSection()->buffer().data() + patch, &frame, sizeof frame);
   constexpr std::uint32_t kSaved = 6 * 8;
-  code_.functions.push_back({&function_, begin, frame + kSaved + 64});
+  code_.functions.push_back({&function_, begin, code_.offset(), frame + kSaved + 64});
   return true;
 }
 
@@ -52,7 +52,7 @@ void Selector::write_block(llvm::BasicBlock& block) {
       }
       return;
     }
-    if (Analysis::is_alias(i) || analysis_.is_deferred(i) || llvm::isa<llvm::PHINode, llvm::AllocaInst>(i))
+    if (analysis_.is_alias(i) || analysis_.is_deferred(i) || llvm::isa<llvm::PHINode, llvm::AllocaInst>(i))
       continue;
     const bool is_needed = !i.use_empty() || i.mayHaveSideEffects() || i.isTerminator();
     if (const llvm::DebugLoc& place = i.getDebugLoc())
@@ -202,8 +202,8 @@ void Selector::mask_constant(unsigned reg, std::uint64_t bits) {
 }
 
 void Selector::repeat(unsigned reg, std::uint64_t bits) {
-  a_.mov(kScratch, bits);
-  a_.vpbroadcastq(x86::zmm(reg), kScratch);
+  const llvm::StringRef bytes(reinterpret_cast<const char*>(&bits), sizeof bits);
+  a_.emit(Inst::kIdVpbroadcastq, whole(reg), code_.constant_at(code_.constant(bytes)));
 }
 
 void Selector::in_all_lanes(const x86::KReg& reg, const llvm::Value* truth) {
@@ -224,6 +224,45 @@ void Selector::trim(const x86::KReg& reg, unsigned lanes) {
   if (lanes == 16) return void(a_.kmovw(reg, reg));
   if (lanes == 32) return void(a_.kmovd(reg, reg));
   a_.kandq(reg, reg, first_lanes(lanes, kScratchMask2));
+}
+
+void Selector::load_bits(const x86::Gp& to, const llvm::Value* value) { a_.kmovq(to, mask(value)); }
+
+void Selector::define_from_bits(const llvm::Value* value) {
+  const x86::KReg to = define_mask(value);
+  a_.kmovq(to, kScratch);
+  trim(to, shape(value).lanes);
+}
+
+// ---- vector registers ----
+
+asmjit::InstId Selector::logic(unsigned opcode, unsigned bits) const {
+  const bool is_wide = bits == 64;
+  if (opcode == llvm::Instruction::And)
+    return !form_.mask_registers ? Inst::kIdVpand : is_wide ? Inst::kIdVpandq : Inst::kIdVpandd;
+  if (opcode == llvm::Instruction::Or)
+    return !form_.mask_registers ? Inst::kIdVpor : is_wide ? Inst::kIdVporq : Inst::kIdVpord;
+  return !form_.mask_registers ? Inst::kIdVpxor : is_wide ? Inst::kIdVpxorq : Inst::kIdVpxord;
+}
+
+void Selector::upper_half(unsigned to, unsigned from) {
+  if (form_.bytes == 64)
+    a_.vextracti64x4(x86::ymm(to), x86::zmm(from), 1);
+  else
+    a_.vextracti128(x86::xmm(to), x86::ymm(from), 1);
+}
+
+void Selector::join_halves(unsigned to, unsigned low, unsigned high) {
+  if (form_.bytes == 64)
+    a_.vinserti64x4(x86::zmm(to), x86::zmm(low), x86::ymm(high), 1);
+  else
+    a_.vinserti128(x86::ymm(to), x86::ymm(low), x86::xmm(high), 1);
+}
+
+void Selector::broadcast(const x86::Vec& to, const asmjit::Operand& element, unsigned bits) {
+  constexpr BySize kRepeat{Inst::kIdVpbroadcastb, Inst::kIdVpbroadcastw, Inst::kIdVpbroadcastd,
+                           Inst::kIdVpbroadcastq};
+  a_.emit(kRepeat[bits], to, element);
 }
 
 }  // namespace raddle::jit::baseline

@@ -1,6 +1,6 @@
 // From instructions of LLVM's IR to the host's, one at a time in the order of the function. Each file
 // select_*.cpp has those of one family; what none of them knows, `unknown` names, and LLVM's own code
-// generator then makes the module.
+// generator then makes the module. What hosts without AVX-512 do in another way is virtual: avx2.h.
 #pragma once
 
 #include <llvm/IR/InstVisitor.h>
@@ -16,15 +16,15 @@
 
 namespace raddle::jit::baseline {
 
-/// What the host can do beyond AVX-512 F, BW, DQ, VL and CD.
-struct HostFeatures {
-  bool population_counts = false;  ///< of vectors' lanes
-  bool byte_permutations = false;
-};
+/// What lanes that load nothing get: zeros will do.
+bool may_be_zero(const llvm::Value* value);
+/// How vcmpps tells; comparisons that raise no exceptions.
+unsigned float_predicate(llvm::CmpInst::Predicate predicate);
 
 class Selector : public llvm::InstVisitor<Selector> {
  public:
-  Selector(const llvm::Function& function, Code& code, const HostFeatures& features);
+  Selector(const llvm::Function& function, Code& code, const Form& form);
+  virtual ~Selector() = default;
 
   /// @returns false, with the reason in unknown()
   bool write();
@@ -61,7 +61,7 @@ class Selector : public llvm::InstVisitor<Selector> {
   void visitUnreachableInst(llvm::UnreachableInst&) { a_.ud2(); }
   void visitInstruction(llvm::Instruction& i) { cannot(i); }
 
- private:
+ protected:
   void cannot(const llvm::Instruction& i);
 
   // ---- the function's frame: select_control.cpp ----
@@ -75,6 +75,7 @@ class Selector : public llvm::InstVisitor<Selector> {
   bool has_phis(const llvm::BasicBlock& block) const { return !block.phis().empty(); }
 
   // ---- operands ----
+  std::optional<Shape> shape_of(const llvm::Type* type) const { return baseline::shape_of(type, form_); }
   Shape shape(const llvm::Value* value) const { return *shape_of(value->getType()); }
   PieceId piece(const llvm::Value* value, unsigned n = 0) { return analysis_.piece(value, n); }
   /// It has no piece: a constant, the address of a variable, or what is written where it is used.
@@ -107,6 +108,20 @@ class Selector : public llvm::InstVisitor<Selector> {
   void in_all_lanes(const x86::KReg& reg, const llvm::Value* truth);
   /// Clears what lies beyond a mask's lanes, where its instructions do not.
   void trim(const x86::KReg& reg, unsigned lanes);
+  /// A mask as a number, with a bit for each lane, and back from kScratch.
+  virtual void load_bits(const x86::Gp& to, const llvm::Value* mask);
+  virtual void define_from_bits(const llvm::Value* mask);
+
+  // ---- vector registers ----
+  /// All of it.
+  x86::Vec whole(unsigned reg) const { return vector_register(reg, form_.bytes); }
+  x86::Vec half(unsigned reg) const { return vector_register(reg, form_.bytes / 2); }
+  /// And, Or or Xor of vectors.
+  asmjit::InstId logic(unsigned opcode, unsigned bits = 32) const;
+  void upper_half(unsigned to, unsigned from);
+  void join_halves(unsigned to, unsigned low, unsigned high);
+  /// An element, which lies in a general register or is a vector's first, in all lanes.
+  virtual void broadcast(const x86::Vec& to, const asmjit::Operand& element, unsigned bits);
 
   // ---- select_scalar.cpp ----
   void scalar_binary(llvm::BinaryOperator& i);
@@ -125,9 +140,12 @@ class Selector : public llvm::InstVisitor<Selector> {
   void vector_shift(llvm::BinaryOperator& i);
   void mask_binary(llvm::BinaryOperator& i);
   void mask_select(llvm::SelectInst& i);
-  void vector_select(llvm::SelectInst& i);
-  void compare_vectors(llvm::CmpInst& i, std::uint32_t instruction, unsigned predicate,
-                       unsigned element_bits);
+  virtual void vector_select(llvm::SelectInst& i);
+  /// Of integers or floats.
+  virtual void compare_vectors(llvm::CmpInst& i);
+  virtual void compare_scalar_floats(llvm::FCmpInst& i);
+  /// @returns false if the host has an instruction for it
+  virtual bool is_written_by_several(llvm::BinaryOperator&) { return false; }
   /// Where the mask of lanes of a vector's piece is written, which join_lanes puts to those before.
   x86::KReg begin_lanes(const llvm::Instruction& i, unsigned n);
   void join_lanes(const llvm::Instruction& i, const Shape& from, unsigned n, const x86::KReg& made);
@@ -139,19 +157,26 @@ class Selector : public llvm::InstVisitor<Selector> {
   bool vector_cast(llvm::CastInst& i);
   bool cast_from_mask(llvm::CastInst& i);
   bool cast_to_mask(llvm::CastInst& i);
+  /// A mask's lanes in those of a vector, and the lowest bits of a vector's lanes in a mask.
+  virtual bool spread_mask(llvm::CastInst& i);
+  virtual bool gather_mask(llvm::CastInst& i);
   bool widen(llvm::CastInst& i, std::uint32_t instruction);
   bool narrow(llvm::CastInst& i, std::uint32_t instruction);
+  /// @returns false if the host has an instruction for it, or nothing at all
+  virtual bool casts_by_several(llvm::CastInst&) { return false; }
+  virtual void convert_unsigned(llvm::CastInst& i);
   bool convert_narrow(llvm::CastInst& i);
   bool between_kinds(llvm::CastInst& i);
 
   // ---- select_lanes.cpp ----
   void splat(llvm::ShuffleVectorInst& i);
   bool joins_halves(llvm::ShuffleVectorInst& i);
-  void permute(llvm::ShuffleVectorInst& i);
+  virtual void permute(llvm::ShuffleVectorInst& i);
   void permute_mask(llvm::ShuffleVectorInst& i);
   /// Lanes of both masks, each spread to an element of so many bits, in kScratchVector. @returns false if
   /// there are none
   void permute_spread(llvm::ShuffleVectorInst& i, unsigned bits);
+  virtual void insert_lane(llvm::InsertElementInst& i);
   /// All of the value's pieces one behind the other.
   x86::Mem side_by_side(const llvm::Value* value);
 
@@ -160,13 +185,20 @@ class Selector : public llvm::InstVisitor<Selector> {
   bool extract_part(llvm::IntrinsicInst& i);
 
   // ---- select_memory.cpp ----
+  void load_vector(const llvm::Instruction& i, x86::Mem from);
+  void store_vector(x86::Mem to, const llvm::Value* value);
   void load_piece(const x86::Vec& to, const x86::Mem& from, unsigned bytes);
   void store_piece(const x86::Mem& to, const x86::Vec& from, unsigned bytes);
-  void masked_load(llvm::IntrinsicInst& i);
-  void masked_store(llvm::IntrinsicInst& i);
-  void gather(llvm::IntrinsicInst& i);
+  /// The same for what is no power of two.
+  virtual void load_bytes(const x86::Vec& to, const x86::Mem& from, unsigned bytes);
+  virtual void store_bytes(const x86::Mem& to, const x86::Vec& from, unsigned bytes);
+  virtual void load_mask(llvm::LoadInst& i, const x86::Mem& from);
+  virtual void store_mask(const x86::Mem& to, const llvm::Value* value);
+  virtual void masked_load(llvm::IntrinsicInst& i);
+  virtual void masked_store(llvm::IntrinsicInst& i);
+  virtual void gather(llvm::IntrinsicInst& i);
   void gather_twice(llvm::IntrinsicInst& i);
-  void scatter(llvm::IntrinsicInst& i);
+  virtual void scatter(llvm::IntrinsicInst& i);
   void fill(llvm::IntrinsicInst& i);
   void copy(llvm::IntrinsicInst& i);
   /// What an atomic puts in the place of kScratch, into kScratch2.
@@ -174,6 +206,8 @@ class Selector : public llvm::InstVisitor<Selector> {
 
   // ---- select_intrinsics.cpp ----
   bool vector_intrinsic(llvm::IntrinsicInst& i);
+  /// @returns false if the host has an instruction for it, or nothing at all
+  virtual bool intrinsic_by_several(llvm::IntrinsicInst&) { return false; }
   bool scalar_intrinsic(llvm::IntrinsicInst& i);
   /// Sums of products, added to the first operand.
   bool dot(llvm::IntrinsicInst& i, std::uint32_t instruction);
@@ -190,7 +224,7 @@ class Selector : public llvm::InstVisitor<Selector> {
   const llvm::Function& function_;
   Code& code_;
   x86::Assembler& a_;
-  const HostFeatures& features_;
+  const Form& form_;
   Analysis analysis_;
   Places places_;
   std::string unknown_;

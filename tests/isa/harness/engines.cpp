@@ -36,8 +36,9 @@ Result<NamedEngine> make_engine(const std::string& name) {
       return NamedEngine{name,
                          jit::make_engine({.simd = level, .tier = jit::Tier::optimised, .cache = false})};
   for (auto [quick_name, level] :
-       {std::pair{"quick", jit::SimdLevel::host}, std::pair{"quick_sse42", jit::SimdLevel::sse42}})
-    if (name == quick_name)
+       {std::pair{"quick", jit::SimdLevel::host}, std::pair{"quick_avx2", jit::SimdLevel::avx2},
+        std::pair{"quick_sse42", jit::SimdLevel::sse42}})
+    if (name == quick_name && host_has(level))
       return NamedEngine{name, jit::make_engine({.simd = level, .tier = jit::Tier::quick, .cache = false})};
   for (auto [together_name, level] :
        {std::pair{"together", jit::SimdLevel::host}, std::pair{"together_avx2", jit::SimdLevel::avx2},
@@ -65,7 +66,7 @@ Result<NamedEngine> make_engine(const std::string& name) {
 Result<std::vector<NamedEngine>> make_engines(std::string_view names) {
   std::vector<NamedEngine> engines;
   const bool with_forms = names == "every", all = names == "all" || with_forms;
-  const std::string known = "interp,avx512,avx2,sse42,quick,quick_sse42,one_by_one";
+  const std::string known = "interp,avx512,avx2,sse42,quick,quick_avx2,quick_sse42,one_by_one";
   const std::string forms = with_forms ? ",together,together_avx2,together_sse42,one_by_one_sse42" : "";
   for (const std::string& name : split_list(all ? known + forms : std::string(names))) {
     auto engine = make_engine(name);

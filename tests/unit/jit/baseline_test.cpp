@@ -1,15 +1,30 @@
-// The quick tier's own code generator against LLVM's: the same IR, the same bytes.
+// The quick tier's own code generator against LLVM's, for AVX-512 and AVX2: the same IR, the same bytes.
+// Long: it has a case for each kind of instruction.
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCDisassembler/MCDisassembler.h>
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstrInfo.h>
+#include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/SourceMgr.h>
 
 #include <array>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <vector>
 
+#include "dump.h"
 #include "jit/baseline/generator.h"
 #include "jit/codegen.h"
+#include "unit/source_directory.h"
 
 namespace raddle::jit {
 namespace {
@@ -26,33 +41,42 @@ struct Made {
 class Baseline : public testing::Test {
  protected:
   void SetUp() override {
-    if (!target_.simd.mask_registers) GTEST_SKIP() << "the host has no AVX-512, which the generator wants";
+    if (targets_.empty()) GTEST_SKIP() << "the host has neither AVX-512 nor AVX2";
   }
 
-  std::unique_ptr<llvm::Module> parse(const std::string& text) {
+  static std::vector<HostTarget> known_targets() {
+    std::vector<HostTarget> all;
+    if (const HostTarget widest = host_target(SimdLevel::host); widest.simd.mask_registers)
+      all.push_back(widest);
+    if (const HostTarget narrow = host_target(SimdLevel::avx2); narrow.vector_bits == 256)
+      all.push_back(narrow);
+    return all;
+  }
+
+  std::unique_ptr<llvm::Module> parse(const std::string& text, const HostTarget& target) {
     llvm::SMDiagnostic error;
     auto module = llvm::parseAssemblyString(text, error, context_);
     EXPECT_TRUE(module) << error.getMessage().str() << "\n" << text;
     if (!module) return nullptr;
-    const auto machine = make_target_machine(target_, Tier::quick);
+    const auto machine = make_target_machine(target, Tier::quick);
     module->setDataLayout(machine->createDataLayout());
     module->setTargetTriple(machine->getTargetTriple().str());
-    set_target_attributes(*module, target_);
+    set_target_attributes(*module, target);
     return module;
   }
 
-  Made make(const std::string& text) {
-    const auto module = parse(text);
-    const auto machine = make_target_machine(target_, Tier::quick);
+  Made make(const std::string& text, const HostTarget& target) {
+    const auto module = parse(text, target);
+    const auto machine = make_target_machine(target, Tier::quick);
     Made made;
-    if (module) made.object = baseline::generate(*module, target_, *machine, made.unknown);
+    if (module) made.object = baseline::generate(*module, target, *machine, made.unknown);
     return made;
   }
 
-  std::unique_ptr<llvm::MemoryBuffer> make_by_llvm(const std::string& text) {
-    const auto module = parse(text);
+  std::unique_ptr<llvm::MemoryBuffer> make_by_llvm(const std::string& text, const HostTarget& target) {
+    const auto module = parse(text, target);
     Effort effort(1e9);
-    auto made = generate_object(*module, target_, Tier::optimised, effort);
+    auto made = generate_object(*module, target, Tier::optimised, effort);
     EXPECT_TRUE(made) << made.error().message;
     return std::move(*made);
   }
@@ -72,9 +96,38 @@ class Baseline : public testing::Test {
   }
 
   void expect_same(const std::string& text) {
-    Made made = make(text);
-    ASSERT_TRUE(made.object) << made.unknown << "\n" << text;
-    EXPECT_EQ(run(std::move(made.object)), run(make_by_llvm(text))) << text;
+    for (const HostTarget& target : targets_) {
+      SCOPED_TRACE(target.cpu);
+      Made made = make(text, target);
+      ASSERT_TRUE(made.object) << made.unknown << "\n" << text;
+      if (!target.simd.mask_registers) expect_no_avx512(*made.object, target);
+      EXPECT_EQ(run(std::move(made.object)), run(make_by_llvm(text, target))) << text;
+    }
+  }
+
+  /// Nothing that only AVX-512 has: prefixes of its own, and its mask registers.
+  static void expect_no_avx512(const llvm::MemoryBuffer& object, const HostTarget& target) {
+    const auto file = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(object.getMemBufferRef()));
+    const auto machine = make_target_machine(target, Tier::quick);
+    llvm::MCContext context(machine->getTargetTriple(), machine->getMCAsmInfo(), machine->getMCRegisterInfo(),
+                            machine->getMCSubtargetInfo());
+    const std::unique_ptr<llvm::MCDisassembler> disassembler(
+        machine->getTarget().createMCDisassembler(*machine->getMCSubtargetInfo(), context));
+    for (const llvm::object::ELFSymbolRef symbol : file->symbols()) {
+      if (symbol.getELFType() != llvm::ELF::STT_FUNC || symbol.getSize() == 0) continue;
+      const auto section = *llvm::cantFail(symbol.getSection());
+      const auto code = llvm::arrayRefFromStringRef(llvm::cantFail(section.getContents()))
+                            .slice(llvm::cantFail(symbol.getAddress()), symbol.getSize());
+      for (std::uint64_t at = 0; at < code.size();) {
+        llvm::MCInst instruction;
+        std::uint64_t size = 0;
+        ASSERT_TRUE(disassembler->getInstruction(instruction, size, code.drop_front(at), at, llvm::nulls()));
+        const llvm::StringRef name = machine->getMCInstrInfo()->getName(instruction.getOpcode());
+        EXPECT_NE(code[at], 0x62) << name.str();
+        EXPECT_FALSE(name.starts_with("K")) << name.str();
+        at += size;
+      }
+    }
   }
 
   /// One instruction on two or three values of a type, whose result has another.
@@ -97,6 +150,10 @@ declare <16 x i32> @llvm.cttz.v16i32(<16 x i32>, i1)
 declare <16 x i32> @llvm.ctlz.v16i32(<16 x i32>, i1)
 declare <16 x i32> @llvm.bitreverse.v16i32(<16 x i32>)
 declare <16 x i32> @llvm.smax.v16i32(<16 x i32>, <16 x i32>)
+declare <8 x i64> @llvm.umin.v8i64(<8 x i64>, <8 x i64>)
+declare <8 x i64> @llvm.umax.v8i64(<8 x i64>, <8 x i64>)
+declare <8 x i64> @llvm.smin.v8i64(<8 x i64>, <8 x i64>)
+declare <8 x i64> @llvm.smax.v8i64(<8 x i64>, <8 x i64>)
 declare <16 x i64> @llvm.umin.v16i64(<16 x i64>, <16 x i64>)
 declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)
 declare <16 x double> @llvm.fma.v16f64(<16 x double>, <16 x double>, <16 x double>)
@@ -112,13 +169,14 @@ declare i32 @llvm.smin.i32(i32, i32)
 declare i64 @llvm.ctpop.i64(i64)
 )";
 
-  const HostTarget target_ = host_target(SimdLevel::host);
+  const std::vector<HostTarget> targets_ = known_targets();
   llvm::LLVMContext context_;
 };
 
 TEST_F(Baseline, IntegersLaneByLane) {
-  for (const char* type : {"<16 x i32>", "<16 x i64>", "<16 x i16>", "<16 x i8>", "<8 x i32>", "<4 x i32>",
-                           "<31 x i32>", "<32 x i32>", "i32", "i64"})
+  for (const char* type : {"<16 x i32>", "<16 x i64>", "<16 x i16>", "<16 x i8>", "<8 x i32>", "<8 x i64>",
+                           "<4 x i64>", "<8 x i16>", "<8 x i8>", "<4 x i32>", "<2 x i64>", "<31 x i32>",
+                           "<13 x i32>", "<7 x i16>", "<32 x i32>", "i32", "i64"})
     for (const char* operation : {"add", "sub", "mul", "and", "or", "xor"})
       expect_same(type, type, std::string(operation) + " " + type + " %a, %b");
   for (const char* type : {"<16 x i32>", "<16 x i64>", "<16 x i8>", "i16", "i64"})
@@ -140,6 +198,14 @@ TEST_F(Baseline, Shifts) {
     expect_same("<16 x i64>", "<16 x i64>", o + " <16 x i64> %a, splat (i64 33)");
     expect_same("<16 x i16>", "<16 x i16>", o + " <16 x i16> %a, splat (i16 3)");
     expect_same("<16 x i8>", "<16 x i8>", o + " <16 x i8> %a, splat (i8 3)");
+    expect_same("<8 x i64>", "<8 x i64>", o + " <8 x i64> %a, splat (i64 7)");
+    expect_same("<8 x i64>", "<8 x i64>", o + " <8 x i64> %a, splat (i64 0)");
+    expect_same("<8 x i64>", "<8 x i64>",
+                o + " <8 x i64> %a, <i64 0, i64 1, i64 63, i64 31, i64 32, i64 33, i64 7, i64 2>");
+    expect_same("<8 x i32>", "<8 x i32>",
+                o + " <8 x i32> %a, <i32 0, i32 1, i32 31, i32 30, i32 16, i32 15, i32 7, i32 2>");
+    expect_same("<8 x i16>", "<8 x i16>",
+                o + " <8 x i16> %a, <i16 0, i16 1, i16 15, i16 14, i16 8, i16 7, i16 3, i16 2>");
     expect_same("i32", "i32", o + " i32 %a, 9");
     expect_same("i16", "i16", o + " i16 %a, 9");
   }
@@ -147,14 +213,36 @@ TEST_F(Baseline, Shifts) {
 
 TEST_F(Baseline, ComparisonsAndChoices) {
   for (const char* predicate : {"eq", "ne", "ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge"})
-    for (const char* type : {"<16 x i32>", "<16 x i64>", "<16 x i8>", "<8 x i32>", "i8", "i32", "i64"}) {
+    for (const char* type : {"<16 x i32>", "<16 x i64>", "<16 x i8>", "<16 x i16>", "<32 x i8>", "<8 x i32>",
+                             "<8 x i64>", "<8 x i16>", "<4 x i64>", "i8", "i32", "i64"}) {
       const std::string result = type[0] == '<' ? "<" + std::to_string(std::atoi(type + 1)) + " x i1>" : "i1";
       expect_same(type, result, std::string("icmp ") + predicate + " " + type + " %a, %b");
     }
+  for (const char* type : {"<16 x i32>", "<8 x i32>", "<8 x i64>", "<8 x i16>", "<16 x i8>", "<32 x i8>",
+                           "<8 x float>", "<8 x double>"}) {
+    const std::string t = type, mask = "<" + std::to_string(std::atoi(type + 1)) + " x i1>";
+    const std::string head = "define void @f(ptr %in, ptr %out) {\n  %a = load " + t +
+                             ", ptr %in\n  %pb = getelementptr i8, ptr %in, i64 256\n  %b = load " + t +
+                             ", ptr %pb\n  %m = load " + mask + ", ptr %in\n";
+    const std::string tail = ", " + t + " %a, " + t + " %b\n  store " + t + " %r, ptr %out\n  ret void\n}";
+    expect_same(head + "  %r = select " + mask + " %m" + tail);
+    expect_same(head + "  %x = load i64, ptr %pb\n  %c = icmp slt i64 %x, 0\n  %r = select i1 %c" + tail);
+  }
+  for (const char* predicate : {"slt", "sge", "eq"})
+    for (const char* type : {"<8 x i32>", "<8 x i64>"})
+      expect_same(type, "<8 x i1>", std::string("icmp ") + predicate + " " + type + " %a, zeroinitializer");
+  for (const char* operation : {"and", "or", "xor"})
+    for (const char* type : {"<8 x i1>", "<16 x i1>", "<32 x i1>", "<64 x i1>"})
+      expect_same(type, type, std::string(operation) + " " + type + " %a, %b");
+  expect_same("<8 x i1>", "<8 x i1>", "icmp ne <8 x i1> %a, %b");
+  expect_same("<8 x i1>", "<8 x i1>", "select <8 x i1> %a, <8 x i1> %b, <8 x i1> %c");
+  expect_same("<8 x i1>", "<8 x i1>", "insertelement <8 x i1> %a, i1 true, i32 5");
+  expect_same("<8 x i1>", "i1", "extractelement <8 x i1> %a, i32 5");
   for (const char* predicate :
        {"oeq", "one", "olt", "ole", "ogt", "oge", "ord", "uno", "ueq", "une", "ult", "ule", "ugt", "uge"})
-    for (const char* type : {"<16 x float>", "<16 x double>", "float", "double"})
-      expect_same(type, type[0] == '<' ? "<16 x i1>" : "i1",
+    for (const char* type :
+         {"<16 x float>", "<16 x double>", "<8 x float>", "<8 x double>", "float", "double"})
+      expect_same(type, type[0] == '<' ? "<" + std::to_string(std::atoi(type + 1)) + " x i1>" : "i1",
                   std::string("fcmp ") + predicate + " " + type + " %a, %b");
 }
 
@@ -183,19 +271,59 @@ TEST_F(Baseline, Casts) {
     expect_same("<16 x i1>", "<16 x i32>", w + " <16 x i1> %a to <16 x i32>");
     expect_same("<16 x i1>", "<16 x i64>", w + " <16 x i1> %a to <16 x i64>");
     expect_same("<16 x i1>", "<16 x i8>", w + " <16 x i1> %a to <16 x i8>");
+    for (const char* lanes : {"8", "16", "32", "4"})
+      for (const char* to : {"8", "16", "32", "64"}) {
+        const std::string n = lanes, type = "<" + n + " x i" + to + ">";
+        if (std::atoi(lanes) * std::atoi(to) < 128 || std::atoi(lanes) * std::atoi(to) > 1024) continue;
+        expect_same("<" + n + " x i1>", type, w + " <" + n + " x i1> %a to " + type);
+      }
+    expect_same("<8 x i8>", "<8 x i16>", w + " <8 x i8> %a to <8 x i16>");
+    expect_same("<8 x i8>", "<8 x i64>", w + " <8 x i8> %a to <8 x i64>");
+    expect_same("<8 x i32>", "<8 x i64>", w + " <8 x i32> %a to <8 x i64>");
     expect_same("i16", "i64", w + " i16 %a to i64");
     expect_same("i32", "i64", w + " i32 %a to i64");
   }
   expect_same("<16 x i64>", "<16 x i32>", "trunc <16 x i64> %a to <16 x i32>");
   expect_same("<16 x i64>", "<16 x i8>", "trunc <16 x i64> %a to <16 x i8>");
   expect_same("<32 x i32>", "<32 x i8>", "trunc <32 x i32> %a to <32 x i8>");
-  expect_same("<16 x i64>", "<16 x i1>", "trunc <16 x i64> %a to <16 x i1>");
+  for (const char* lanes : {"4", "8", "16", "32"})
+    for (const int from : {64, 32, 16})
+      for (int to = from / 2; to >= 8; to /= 2) {
+        const std::string n = lanes, one = "<" + n + " x i" + std::to_string(from) + ">",
+                          other = "<" + n + " x i" + std::to_string(to) + ">";
+        if (std::atoi(lanes) * from < 128) continue;
+        if (std::atoi(lanes) * from > 1024) continue;
+        expect_same(one, other, "trunc " + one + " %a to " + other);
+      }
+  for (const char* type : {"<16 x i64>", "<16 x i32>", "<8 x i16>", "<16 x i8>", "<8 x i64>"}) {
+    const std::string mask = "<" + std::to_string(std::atoi(type + 1)) + " x i1>";
+    expect_same(type, mask, "trunc " + std::string(type) + " %a to " + mask);
+  }
   expect_same("<16 x float>", "<16 x double>", "fpext <16 x float> %a to <16 x double>");
   expect_same("<16 x double>", "<16 x float>", "fptrunc <16 x double> %a to <16 x float>");
   expect_same("<32 x float>", "<32 x half>", "fptrunc <32 x float> %a to <32 x half>");
   expect_same("<16 x i32>", "<16 x float>", "uitofp <16 x i32> %a to <16 x float>");
   expect_same("<16 x i64>", "<16 x float>", "sitofp <16 x i64> %a to <16 x float>");
   expect_same("<16 x i8>", "<16 x double>", "sitofp <16 x i8> %a to <16 x double>");
+  for (const char* way : {"uitofp", "sitofp"})
+    for (const char* from : {"i32", "i64"})
+      for (const char* to : {"float", "double"}) {
+        const std::string one = "<8 x " + std::string(from) + ">", other = "<8 x " + std::string(to) + ">";
+        expect_same(one, other, std::string(way) + " " + one + " %a to " + other);
+        expect_same(from, to, std::string(way) + " " + from + " %a to " + to);
+      }
+  for (const char* way : {"fptoui", "fptosi"})  // of what every one of them can hold
+    for (const char* to : {"i32", "i64"})
+      for (const char* from : {"float", "double"})
+        for (const bool is_vector : {false, true}) {
+          const std::string one = is_vector ? "<8 x " + std::string(from) + ">" : from,
+                            other = is_vector ? "<8 x " + std::string(to) + ">" : to,
+                            bytes = is_vector ? "<8 x i8>" : "i8", words = is_vector ? "<8 x i32>" : "i32";
+          expect_same("define void @f(ptr %in, ptr %out) {\n  %a = load " + bytes +
+                      ", ptr %in\n  %w = zext " + bytes + " %a to " + words + "\n  %x = sitofp " + words +
+                      " %w to " + one + "\n  %r = " + way + " " + one + " %x to " + other + "\n  store " +
+                      other + " %r, ptr %out\n  ret void\n}");
+        }
   expect_same("<16 x i1>", "i16", "bitcast <16 x i1> %a to i16");
 }
 
@@ -219,6 +347,41 @@ TEST_F(Baseline, LanesMove) {
   expect_same("<16 x i1>", "<8 x i1>",
               "shufflevector <16 x i1> %a, <16 x i1> %b, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, "
               "i32 13, i32 14, i32 15>");
+  const std::string eight = " <8 x i32> %a, <8 x i32> %b, ";
+  for (const char* lanes : {"i32 0, i32 8, i32 1, i32 9, i32 4, i32 12, i32 5, i32 13",
+                            "i32 3, i32 2, i32 1, i32 0, i32 7, i32 6, i32 5, i32 4",
+                            "i32 7, i32 6, i32 15, i32 14, i32 3, i32 2, i32 1, i32 0",
+                            "i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11",
+                            "i32 0, i32 9, i32 2, i32 11, i32 4, i32 13, i32 6, i32 15"}) {
+    expect_same("<8 x i32>", "<8 x i32>", "shufflevector" + eight + "<8 x i32> <" + lanes + ">");
+    for (const char* type : {"<8 x i64>", "<8 x i16>", "<8 x i8>", "<8 x i1>"}) {
+      const std::string t = type;
+      expect_same(t, t, "shufflevector " + t + " %a, " + t + " %b, <8 x i32> <" + lanes + ">");
+    }
+  }
+  expect_same("<8 x i32>", "<4 x i32>", "shufflevector" + eight + "<4 x i32> <i32 4, i32 5, i32 6, i32 7>");
+  expect_same(
+      "<4 x i32>", "<8 x i32>",
+      "shufflevector <4 x i32> %a, <4 x i32> %b, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, "
+      "i32 6, i32 7>");
+  expect_same(
+      "<8 x i16>", "<16 x i16>",
+      "shufflevector <8 x i16> %a, <8 x i16> %b, <16 x i32> <i32 0, i32 8, i32 1, i32 9, i32 2, i32 10, "
+      "i32 3, i32 11, i32 4, i32 12, i32 5, i32 13, i32 6, i32 14, i32 7, i32 15>");
+  for (const char* type : {"i8", "i16", "i32", "i64"}) {
+    const std::string t = type, v = "<8 x " + t + ">";
+    expect_same(v, v, "insertelement " + v + " %a, " + t + " 77, i32 5");
+    expect_same(v, t, "extractelement " + v + " %a, i32 5");
+    const std::string at = "define void @f(ptr %in, ptr %out) {\n  %a = load " + v +
+                           ", ptr %in\n  %n = load i32, ptr %in\n  %k = and i32 %n, 7\n";
+    expect_same(at + "  %r = insertelement " + v + " %a, " + t + " 77, i32 %k\n  store " + v +
+                " %r, ptr %out\n  ret void\n}");
+    expect_same(at + "  %r = extractelement " + v + " %a, i32 %k\n  store " + t +
+                " %r, ptr %out\n  ret void\n}");
+    expect_same(at + "  %x = load " + t + ", ptr %in\n  %i = insertelement " + v + " poison, " + t +
+                " %x, i64 0\n  %r = shufflevector " + v + " %i, " + v +
+                " poison, <8 x i32> zeroinitializer\n  store " + v + " %r, ptr %out\n  ret void\n}");
+  }
   expect_same("<16 x i64>", "<16 x i64>", "insertelement <16 x i64> %a, i64 77, i32 11");
   expect_same("<16 x i32>", "i32", "extractelement <16 x i32> %a, i32 9");
   expect_same("<16 x i64>", "i64", "extractelement <16 x i64> %a, i32 12");
@@ -236,12 +399,29 @@ TEST_F(Baseline, Intrinsics) {
   expect_same("<16 x i64>", "<16 x i64>", "call <16 x i64> @llvm.umin.v16i64(<16 x i64> %a, <16 x i64> %b)");
   for (const char* function : {"cttz", "ctlz"})
     expect_same(v, v, "call " + v + " @llvm." + function + ".v16i32(" + v + " %a, i1 false)");
+  for (const char* function : {"umin", "umax", "smin", "smax"})
+    expect_same("<8 x i64>", "<8 x i64>",
+                std::string("call <8 x i64> @llvm.") + function + ".v8i64(<8 x i64> %a, <8 x i64> %b)");
   expect_same(v, v, "call <16 x i32> @llvm.bitreverse.v16i32(<16 x i32> %a)");
   expect_same("i32", "i32", "call i32 @llvm.usub.sat.i32(i32 %a, i32 %b)");
   expect_same("i32", "i32", "call i32 @llvm.smin.i32(i32 %a, i32 %b)");
   expect_same("i32", "i32", "call i32 @llvm.cttz.i32(i32 %a, i1 false)");
   expect_same("i64", "i64", "call i64 @llvm.ctlz.i64(i64 %a, i1 false)");
   expect_same("i64", "i64", "call i64 @llvm.ctpop.i64(i64 %a)");
+}
+
+/// As mul.hi is written.
+TEST_F(Baseline, HighProducts) {
+  for (const char* way : {"zext", "sext"})
+    for (const char* lanes : {"4", "8", "16"}) {
+      const std::string n = lanes, narrow = "<" + n + " x i32>", wide = "<" + n + " x i64>", w = way;
+      const std::string extended = w + " " + narrow;
+      expect_same(narrow, narrow,
+                  "add " + narrow + " %a, %b\n  %x = " + extended + " %a to " + wide + "\n  %y = " +
+                      extended + " %b to " + wide + "\n  %z = mul " + wide + " %x, %y\n  %u = lshr " + wide +
+                      " %z, splat (i64 32)\n  %h = trunc " + wide + " %u to " + narrow +
+                      "\n  %o = getelementptr i8, ptr %out, i64 256\n  store " + narrow + " %h, ptr %o");
+    }
 }
 
 /// The block that makes a value lies behind one that reads it.
@@ -385,6 +565,78 @@ define void @f(ptr %in, ptr %out) {
 })");
 }
 
+/// Lanes of every size, with masks that end inside of a register.
+TEST_F(Baseline, AccessesUnderMasks) {
+  for (const char* type : {"<8 x i8>", "<8 x i16>", "<8 x i32>", "<8 x i64>", "<4 x i32>", "<7 x i32>",
+                           "<3 x i64>", "<16 x i16>", "<16 x i8>", "<16 x i32>", "<8 x float>"}) {
+    const std::string t = type, mask = "<" + std::to_string(std::atoi(type + 1)) + " x i1>";
+    const std::string load = "call " + t + " @llvm.masked.load(ptr %in, i32 1, " + mask,
+                      store = "  call void @llvm.masked.store(" + t;
+    expect_same(
+        "declare " + t + " @llvm.masked.load(ptr, i32, " + mask + ", " + t +
+        ")\ndeclare void @llvm.masked.store(" + t + ", ptr, i32, " + mask +
+        ")\ndefine void @f(ptr %in, ptr %out) {\n  %k = load " + mask + ", ptr %in\n  %no = xor " + mask +
+        " %k, splat (i1 true)\n  %p = getelementptr i8, ptr %in, i64 64\n  %a = load " + t +
+        ", ptr %p\n  %q = getelementptr i8, ptr %out, i64 256\n  %r = getelementptr i8, ptr %out, i64 512\n"
+        "  %v = " +
+        load + " %k, " + t + " %a)\n  %w = " + load + " %no, " + t + " zeroinitializer)\n  store " + t +
+        " %v, ptr %out\n" + store + " %v, ptr %q, i32 1, " + mask + " %k)\n" + store +
+        " %w, ptr %r, i32 1, " + mask + " %no)\n  ret void\n}");
+  }
+}
+
+/// What is no whole register is kept as no more than it is, next to what is kept as well.
+TEST_F(Baseline, NarrowAccessesUnderMasksKeepToTheirBytes) {
+  expect_same(R"(
+declare <8 x i8> @llvm.masked.load.v8i8.p0(ptr, i32, <8 x i1>, <8 x i8>)
+define void @f(ptr %in, ptr %out) {
+  %k = load <8 x i1>, ptr %in
+  %p = getelementptr i8, ptr %in, i64 64
+  %a = load <8 x i8>, ptr %p
+  %v = call <8 x i8> @llvm.masked.load.v8i8.p0(ptr %in, i32 1, <8 x i1> %k, <8 x i8> %a)
+  store <8 x i8> %v, ptr %out
+  %x = load i64, ptr %in
+  %w = call <8 x i8> @llvm.masked.load.v8i8.p0(ptr %p, i32 1, <8 x i1> %k, <8 x i8> zeroinitializer)
+  %q = getelementptr i8, ptr %out, i64 8
+  store <8 x i8> %w, ptr %q
+  %c = icmp slt i64 %x, 0
+  br i1 %c, label %yes, label %no
+yes:
+  br label %no
+no:
+  %y = phi i64 [ %x, %0 ], [ 5, %yes ]
+  %z = add i64 %x, %y
+  %r = getelementptr i8, ptr %out, i64 16
+  store i64 %z, ptr %r
+  ret void
+})");
+}
+
+/// Memory of any number of bytes.
+TEST_F(Baseline, CopiesAndFills) {
+  for (const char* bytes : {"1", "2", "7", "15", "28", "33", "64", "100"}) {
+    const std::string n = bytes;
+    expect_same(
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\ndeclare void @llvm.memset.p0.i64(ptr, i8, "
+        "i64, i1)\n"
+        "define void @f(ptr %in, ptr %out) {\n  call void @llvm.memcpy.p0.p0.i64(ptr %out, ptr %in, i64 " +
+        n +
+        ", i1 false)\n  %p = getelementptr i8, ptr %out, i64 256\n  call void @llvm.memset.p0.i64(ptr %p, i8 "
+        "-91, i64 " +
+        n + ", i1 false)\n  ret void\n}");
+  }
+}
+
+TEST_F(Baseline, AddressesOfLanes) {
+  for (const char* type : {"<8 x i32>", "<8 x i64>"}) {
+    const std::string t = type;
+    expect_same(
+        "define void @f(ptr %in, ptr %out) {\n  %a = load " + t +
+        ", ptr %in\n  %p = getelementptr i32, ptr null, " + t +
+        " %a\n  %r = ptrtoint <8 x ptr> %p to <8 x i64>\n  store <8 x i64> %r, ptr %out\n  ret void\n}");
+  }
+}
+
 TEST_F(Baseline, Atomics) {
   for (const char* operation :
        {"add", "sub", "and", "or", "xor", "xchg", "max", "min", "umax", "umin", "uinc_wrap", "udec_wrap"})
@@ -402,14 +654,44 @@ TEST_F(Baseline, Atomics) {
 }
 
 TEST_F(Baseline, NamesWhatItDoesNotKnow) {
-  const Made made = make(R"(
+  for (const HostTarget& target : targets_) {
+    const Made made = make(R"(
 define void @f(ptr %in, ptr %out) {
   %a = load i128, ptr %in
   store i128 %a, ptr %out
   ret void
-})");
+})",
+                           target);
+    EXPECT_FALSE(made.object);
+    EXPECT_EQ(made.unknown, "f: i128 of load");
+  }
+}
+
+/// All code of the example kernels is ours at either width, and has nothing that the host lacks.
+TEST_F(Baseline, ExampleKernels) {
+  unsigned kernels = 0;
+  for (const auto& file : std::filesystem::directory_iterator(source_directory() + "/examples/kernels")) {
+    if (file.path().extension() != ".ptx") continue;
+    std::ifstream stream(file.path());
+    const std::string ptx(std::istreambuf_iterator<char>(stream), {});
+    for (const HostTarget& target : targets_) {
+      SCOPED_TRACE(file.path().string() + " " + target.cpu);
+      const SimdLevel level = target.simd.mask_registers ? SimdLevel::host : SimdLevel::avx2;
+      const std::string text = dump_of("optimised", ptx, {.simd = level, .tier = Tier::quick, .cache = false},
+                                       {.block = {128, 1, 1}});
+      const Made made = make(text, target);
+      ASSERT_TRUE(made.object) << made.unknown;
+      if (!target.simd.mask_registers) expect_no_avx512(*made.object, target);
+      ++kernels;
+    }
+  }
+  EXPECT_GE(kernels, 36u);
+}
+
+TEST_F(Baseline, HostsWithoutAvx2AreLeftToLlvm) {
+  const Made made = make("define void @f(ptr %in, ptr %out) {\n  ret void\n}", host_target(SimdLevel::sse42));
   EXPECT_FALSE(made.object);
-  EXPECT_EQ(made.unknown, "f: i128 of load");
+  EXPECT_EQ(made.unknown, "a host without AVX2");
 }
 
 }  // namespace

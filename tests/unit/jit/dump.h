@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -12,7 +13,7 @@
 namespace raddle::jit {
 
 /// @param what  `ir`, or `optimised`
-/// @param ptx   a module; its first function is compiled
+/// @param ptx   a module; its first kernel is compiled
 inline std::string dump_of(const char* what, const std::string& ptx, const EngineOptions& options,
                            const exec::CompileOptions& launch) {
   auto module = ptx::parse(ptx);
@@ -20,7 +21,10 @@ inline std::string dump_of(const char* what, const std::string& ptx, const Engin
   auto engine = make_engine(options);
   setenv("RADDLE_DUMP", what, 1);
   ::testing::internal::CaptureStderr();
-  auto code = engine->compile(*module, 0, launch);
+  const auto kernel = std::find_if(module->functions.begin(), module->functions.end(),
+                                   [](const ptx::Function& function) { return function.is_entry; });
+  auto code =
+      engine->compile(*module, static_cast<ptx::FunctionId>(kernel - module->functions.begin()), launch);
   const std::string text = ::testing::internal::GetCapturedStderr();
   unsetenv("RADDLE_DUMP");
   EXPECT_TRUE(code.ok()) << code.error().to_string();
