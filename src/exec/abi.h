@@ -57,9 +57,10 @@ struct LaunchContext {
       asid;  ///< of a modelled space, whose window is empty: Services::translate says where addresses
              ///< lead. 0: addresses are the host's
   std::uint64_t graph_exec;  ///< %current_graph_exec: the graph that it is of, as kernels name it; 0: of none
-  std::uint32_t
-      past_caches;  ///< if each thread stores a word, these are more bytes than the host's caches hold: such
-                    ///< stores of whole warps go past them (base/past_caches.h)
+  /// If each thread stores so many bytes, these are more than the host's caches hold: stores of whole warps
+  /// go past them (base/past_caches.h). 0: never.
+  std::uint32_t past_caches;
+  bool outgrows_caches(std::uint32_t bytes_of_thread) const { return past_caches - 1 < bytes_of_thread; }
 };
 
 /// State of one named barrier (PTX bar.*), in threads. Logic in exec/barrier.h.

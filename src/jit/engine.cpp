@@ -6,9 +6,11 @@
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <limits>
@@ -196,6 +198,7 @@ class JitEngine final : public exec::Engine {
     if (plan.open_depth) executable.local_bytes += options.stack_bytes;
     executable.call_stack = plan.call_stack;
     executable.frame_bytes = shared.frame_bytes;
+    executable.bytes_past_caches = stores_past_caches(llvm) ? plan.bytes_past_caches() : 0;
     if (functions.together) {
       executable.statistics.warps_together = functions.warps;
       executable.together_states.resize(
@@ -207,6 +210,16 @@ class JitEngine final : public exec::Engine {
       if (!is_loops) executable.together = functions.warps;
     }
     return is_loops ? "block" : functions.together ? "region" : entry->getName().str();
+  }
+
+  /// Where no store does, there is nothing to be ordered, and ordering would wait for all others.
+  static bool stores_past_caches(const llvm::Module& module) {
+    const auto does = [](const llvm::Instruction& i) {
+      return i.hasMetadata(llvm::LLVMContext::MD_nontemporal);
+    };
+    return std::ranges::any_of(module, [&](const llvm::Function& function) {
+      return std::ranges::any_of(llvm::instructions(function), does);
+    });
   }
 
   /// A kernel without loops, calls and services: what a worker does between CTAs can wait for it.

@@ -86,7 +86,12 @@ void JitExecutable::run_block(exec::CtaContext& cta) {
 
 void JitExecutable::run_loops(exec::CtaContext& cta, std::uint32_t first) {
   entry<LoopsEntry>()(&cta, first);
-  if (cta.launch->past_caches != 0) order_stores_past_caches();
+  order_stores(cta);
+}
+
+/// Before others may learn of what a CTA has stored past the caches.
+void JitExecutable::order_stores(const exec::CtaContext& cta) const {
+  if (cta.launch->outgrows_caches(bytes_past_caches)) order_stores_past_caches();
 }
 
 void JitExecutable::run_warp(exec::WarpContext& warp) {

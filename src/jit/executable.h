@@ -36,6 +36,7 @@ class JitExecutable final : public exec::Executable {
   /// Calls `hot` once, from a worker, when the code has run for so many seconds, all workers together.
   void when_hot(double seconds, std::function<void()> hot);
   std::shared_ptr<Compilation> improvement;  ///< better code in the making; given up when the executable goes
+  std::uint32_t bytes_past_caches = 0;       ///< KernelPlan::bytes_past_caches
   std::uint32_t frame_bytes = 0;             ///< regions: saved state of one warp
   unsigned together = 0;                     ///< regions: warps that one entry runs together; 0: none
   std::vector<bool> together_states;         ///< by state: whether that may be entered together
@@ -60,6 +61,7 @@ class JitExecutable final : public exec::Executable {
   void run_rest(exec::WarpContext& suspended);
   void run_loops(exec::CtaContext& cta, std::uint32_t first);
   void run_regions(exec::CtaContext& cta);
+  void order_stores(const exec::CtaContext& cta) const;
   std::size_t frame_size() const;
   void begin(exec::CtaContext& cta, Regions& regions, std::byte* frames) const;
   void run_to_end(exec::CtaContext& cta, Regions& regions);

@@ -58,6 +58,7 @@ FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutC
       live(ptx::liveness(function, cfg)),
       order(linear_order(m, function, cfg)),
       turns(function, order),
+      unseen(function, cfg),
       ranges_(function, cfg, live),
       shapes_(function.registers.size()),
       dominators_(cfg),

@@ -14,6 +14,7 @@
 #include "jit/order.h"
 #include "jit/ranges.h"
 #include "jit/turns.h"
+#include "jit/unseen_stores.h"
 #include "ptx/awaits.h"
 #include "ptx/dominators.h"
 #include "ptx/layout.h"
@@ -112,6 +113,7 @@ class FunctionPlan {
   const ptx::Liveness live;
   const Order order;
   const Turns turns;
+  const UnseenStores unseen;
 
   const Shape& shape(ptx::RegisterId r) const { return shapes_[r]; }
   /// The machine reads and writes the register while the function runs: wgmmas that end late name it.

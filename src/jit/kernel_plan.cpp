@@ -28,18 +28,6 @@ std::vector<bool> addresses_taken(const ptx::Module& module) {
   return taken;
 }
 
-/// Whether no other warp can learn, while the kernel runs, that one of its stores was made.
-bool orders_nothing(const ptx::Function& f) {
-  return std::ranges::none_of(f.instructions, [](const ptx::Instruction& i) {
-    using isa::Effects;
-    const isa::Opcode& opcode = *i.opcode;
-    const isa::Scope scope = opcode.row->text->scope;
-    const bool reads = opcode.is(Effects::reads), writes = opcode.is(Effects::writes);
-    return opcode.is(Effects::orders) || (scope != isa::Scope::lane && scope != isa::Scope::warp) ||
-           (reads && writes) || ((reads || writes) && !opcode.is_weak());
-  });
-}
-
 /// Bytes of the host's stack for calls of unknown depth, for a stack of so many bytes per thread in local
 /// memory: quick code keeps every register, and the masks, in its frames, many times what a GPU spills. Only
 /// what is touched is memory.
@@ -105,8 +93,8 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
   choose_kind(needs);
   choose_one_by_one(needs, one_by_one);
   choose_together(needs, simd, together);
-  stores_past_caches_ = kind_ == BlockKind::loops && !late_copies && !modelled && needs.callees.empty() &&
-                        orders_nothing(module.functions[kernel]);
+  if (kind_ != BlockKind::fibers && !late_copies && !modelled)
+    bytes_past_caches_ = stored_bytes(module.functions[kernel]);
 }
 
 /// As it is compiled.

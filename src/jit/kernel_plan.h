@@ -41,8 +41,9 @@ class KernelPlan {
   const Prelude* prelude() const { return prelude_ ? &*prelude_ : nullptr; }
   /// Its function is `i32(ptr warp, ptr frame, i32 state)`: it can go on where another call has left it.
   bool has_states() const { return kind_ == exec::BlockKind::regions || together_ != nullptr; }
-  /// Nobody learns of a store before its block is over, so that it may be ordered with others' only then.
-  bool stores_past_caches() const { return stores_past_caches_; }
+  /// What the kernel is said to store when it is asked whether its unseen stores go past the host's caches
+  /// (LaunchContext::past_caches): bytes of a thread. 0: none does.
+  std::uint32_t bytes_past_caches() const { return bytes_past_caches_; }
   bool functions_may_exit() const { return functions_may_exit_; }  ///< a device function executes `exit`
   /// Known at compile time: all 32 lanes run b, so that its accesses need no masks.
   bool runs_all(const FunctionPlan& plan, BlockId b) const {
@@ -66,7 +67,7 @@ class KernelPlan {
   std::unique_ptr<const FunctionPlan> together_;
   std::optional<Prelude> prelude_;
   bool functions_may_exit_ = false;
-  bool stores_past_caches_ = false;
+  std::uint32_t bytes_past_caches_ = 0;
 };
 
 }  // namespace raddle::jit

@@ -229,13 +229,15 @@ void MemoryAccess::store_near(const Access& a, const Parts& values) {
   code_.if_else(goes_past_caches(a), [&] { store_windows(by_all(a), values, Way::past_caches); }, store);
 }
 
-/// Whether a store may write whole lines that nobody looks at before the block is over, and that the thread
-/// has not read.
+/// Whether a store may write whole lines that nobody looks at before the worker orders them, and that the
+/// thread has not read.
 bool MemoryAccess::may_go_past_caches(const Access& a) const {
   const Mod space = cursor_.opcode().get(ModKind::space);
-  if (!module_.kernel.stores_past_caches() || cursor_.instruction->op() != isa::Op::st ||
-      (space != Mod::global && space != Mod::none))
+  if (module_.kernel.bytes_past_caches() == 0 || !cursor_.function.is_entry ||
+      cursor_.instruction->op() != isa::Op::st || (space != Mod::global && space != Mod::none))
     return false;
+  const auto number = cursor_.instruction - cursor_.function.instructions.data();
+  if (!cursor_.plan.unseen.is_unseen(cursor_.block, static_cast<std::uint32_t>(number))) return false;
   for (unsigned p = 0; p < code_.parts(); ++p) {
     const Window w = window_of(a, p);
     if (w.size != a.count * code_.lanes() || w.size * a.bytes % kLineBytes != 0) return false;
@@ -257,8 +259,9 @@ llvm::Value* MemoryAccess::goes_past_caches(const Access& a) {
     bits = bits == nullptr ? base : ir_.CreateOr(bits, base);
   }
   auto* aligned = ir_.CreateICmpEQ(ir_.CreateAnd(bits, ir_.getInt64(kLineBytes - 1)), ir_.getInt64(0));
-  return ir_.CreateAnd(ir_.CreateAnd(ir_.CreateICmpNE(addresses_.past_caches(), ir_.getInt32(0)), aligned),
-                       masks_.every(a.mask));
+  auto* enough = ir_.CreateICmpULT(ir_.CreateSub(addresses_.past_caches(), ir_.getInt32(1)),
+                                   ir_.getInt32(module_.kernel.bytes_past_caches()));
+  return ir_.CreateAnd(ir_.CreateAnd(enough, aligned), masks_.every(a.mask));
 }
 
 /// LLVM makes a load and its insertion one instruction, so that both tell the run's lanes.

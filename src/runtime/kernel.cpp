@@ -244,8 +244,8 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
       .explicit_cluster = asks_for_clusters(config),
       .largest_shared =
           static_cast<std::uint32_t>(exec::kReservedShared + device.machine().shape().sm.shared_per_block),
-      .past_caches = threads_of(config.launched()) * threads_of(config.block) * sizeof(std::uint32_t) >
-                     machine::largest_cache()};
+      .past_caches = static_cast<std::uint32_t>(
+          machine::largest_cache() / (threads_of(config.launched()) * threads_of(config.block)) + 1)};
 }
 
 Result<machine::Task*> Kernel::Impl::make_task(const LaunchConfig& config, std::span<const std::byte> block,

@@ -50,6 +50,32 @@ constexpr const char* kLargeGrids = R"(.version 8.4
   st.global.u32 [%to], %x;
   ret;
 }
+.visible .entry behind_a_barrier(.param .u64 out, .param .u32 n)
+{
+  .reg .pred %p;
+  .reg .b32 %t, %i, %b, %n, %x, %y, %z, %w;
+  .reg .b64 %out;
+  .shared .align 4 .b8 tile[1024];
+  ld.param.u64 %out, [out];
+  ld.param.u32 %n, [n];
+  mov.u32 %t, %tid.x;
+  mov.u32 %b, %ctaid.x;
+  mad.lo.u32 %i, %b, 256, %t;
+  mov.u32 %y, tile;
+  mad.lo.u32 %x, %t, 4, %y;
+  st.shared.u32 [%x], %i;
+  bar.sync 0;
+  xor.b32 %t, %t, 255;
+  mad.lo.u32 %x, %t, 4, %y;
+  ld.shared.u32 %x, [%x];
+  add.u32 %y, %x, 1;
+  add.u32 %z, %x, 2;
+  add.u32 %w, %x, 3;
+  mad.wide.u32 %out, %i, 16, %out;
+  setp.lt.u32 %p, %i, %n;
+  @%p st.global.v4.u32 [%out], {%x, %y, %z, %w};
+  ret;
+}
 )";
 
 class PastCaches : public KernelTest {};
@@ -75,6 +101,20 @@ TEST_P(PastCaches, ManyWords) {
   run(*twice, {.grid = {blocks}, .block = {256}}, doubled, out, words);
   const auto seen = contents(doubled);
   for (std::uint32_t t = 0; t < words; ++t) ASSERT_EQ(seen[t], 6 * t);
+}
+
+// A block's words come from its last thread to its first; few threads write as much as many do above.
+TEST_P(PastCaches, BehindABarrier) {
+  load_text(kLargeGrids);
+  const auto kernel = module().kernel("behind_a_barrier");
+  ASSERT_TRUE(kernel.ok());
+  const auto threads =
+      interpreted() ? 1285u : static_cast<std::uint32_t>(raddle::machine::largest_cache() / 16 + 1285);
+  const unsigned blocks = (threads + 255) / 256;
+  auto out = buffer(std::vector<std::uint32_t>(4 * threads));
+  run(*kernel, {.grid = {blocks}, .block = {256}}, out, threads);
+  const auto seen = contents(out);
+  for (std::uint32_t t = 0; t < 4 * threads; ++t) ASSERT_EQ(seen[t], (t / 4 ^ 255) + t % 4) << t;
 }
 
 }  // namespace

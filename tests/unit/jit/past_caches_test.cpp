@@ -1,7 +1,8 @@
-// Which stores may go past the host's caches: of whole lines, by kernels whose stores nobody learns of before
-// their block is over.
+// Which stores may go past the host's caches: of whole lines, of which nobody learns before the warps of the
+// block have come to a barrier or their end.
 #include <fmt/format.h>
 
+#include "exec/abi.h"
 #include "unit/jit/dump.h"
 
 namespace raddle::jit {
@@ -42,17 +43,45 @@ TEST(PastCaches, NotWhatTheThreadHasRead) {
   EXPECT_FALSE(goes_past_caches("ld.global.u32 %x, [%at]; add.u32 %x, %x, 1; st.global.u32 [%at], %x;"));
 }
 
+const std::string kStore = "st.global.u32 [%at], %t; ";
+
 TEST(PastCaches, NotWhereOthersLearnOfIt) {
-  const std::string store = "st.global.u32 [%at], %t; ";
-  EXPECT_FALSE(goes_past_caches(store + "membar.gl; st.global.u32 [%at+4096], %t;"));
-  EXPECT_FALSE(goes_past_caches(store + "fence.acq_rel.gpu;"));
-  EXPECT_FALSE(goes_past_caches(store + "st.release.gpu.global.u32 [%other], %t;"));
-  EXPECT_FALSE(goes_past_caches(store + "st.volatile.global.u32 [%other], %t;"));
-  EXPECT_FALSE(goes_past_caches(store + "ld.acquire.gpu.global.u32 %x, [%other];"));
-  EXPECT_FALSE(goes_past_caches(store + "atom.global.add.u32 %x, [%other], 1;"));
-  EXPECT_FALSE(goes_past_caches(store + "red.global.add.u32 [%other], 1;"));
-  EXPECT_FALSE(goes_past_caches(store + "bar.sync 0;"));
+  EXPECT_FALSE(goes_past_caches(kStore + "membar.gl;"));
+  EXPECT_FALSE(goes_past_caches(kStore + "fence.acq_rel.gpu;"));
+  EXPECT_FALSE(goes_past_caches(kStore + "st.release.gpu.global.u32 [%other], %t;"));
+  EXPECT_FALSE(goes_past_caches(kStore + "st.volatile.global.u32 [%other], %t;"));
+  EXPECT_FALSE(goes_past_caches(kStore + "ld.acquire.gpu.global.u32 %x, [%other];"));
+  EXPECT_FALSE(goes_past_caches(kStore + "atom.global.add.u32 %x, [%other], 1;"));
+  EXPECT_FALSE(goes_past_caches(kStore + "red.global.add.u32 [%other], 1;"));
+  EXPECT_FALSE(goes_past_caches("st.volatile.global.u32 [%at], %t;"));
   EXPECT_FALSE(goes_past_caches("st.shared.u32 [tile], %t;"));
+}
+
+TEST(PastCaches, WhatComesBeforeTellsNobody) {
+  EXPECT_TRUE(goes_past_caches("membar.gl; " + kStore));
+  EXPECT_TRUE(goes_past_caches("atom.global.add.u32 %x, [%other], 1; " + kStore));
+  EXPECT_TRUE(
+      goes_past_caches("st.shared.u32 [tile], %t; bar.sync 0; ld.shared.u32 %t, [tile+4]; " + kStore));
+  EXPECT_FALSE(goes_past_caches("again: atom.global.add.u32 %x, [%other], 1; " + kStore +
+                                "setp.lt.u32 %p, %x, 9; @%p bra again;"))
+      << "the next turn does";
+}
+
+// The worker orders the stores where a region ends.
+TEST(PastCaches, BarriersOrderThem) {
+  EXPECT_TRUE(goes_past_caches(kStore + "bar.sync 0;"));
+  EXPECT_TRUE(goes_past_caches(kStore + "bar.sync 0; st.release.gpu.global.u32 [%other], %t;"));
+  EXPECT_TRUE(goes_past_caches(kStore + "bar.sync 0; ld.shared.u32 %x, [tile];"));
+  EXPECT_FALSE(goes_past_caches(kStore + "bar.sync 0; ld.global.u32 %x, [%other];")) << "it may want them";
+  EXPECT_FALSE(goes_past_caches(kStore + "bar.sync 1;")) << "no region ends there";
+}
+
+TEST(PastCaches, BytesOfAThreadDecide) {
+  exec::LaunchContext launch{};
+  EXPECT_FALSE(launch.outgrows_caches(~0u)) << "0: never";
+  launch.past_caches = 17;
+  EXPECT_FALSE(launch.outgrows_caches(16));
+  EXPECT_TRUE(launch.outgrows_caches(17));
 }
 
 }  // namespace
