@@ -25,7 +25,8 @@ RegionMemory take_region_memory(std::size_t size) {
   return {static_cast<std::byte*>(bytes), size};
 }
 
-/// Word by word: read as one from where it was just written in two, it would wait for all stores of the block.
+/// Word by word: read as one from where it was just written in two, it would wait for all stores of the
+/// block.
 void return_region_memory(RegionMemory memory) {
   RegionMemory& place = region_memory.emplace_back();
   place.bytes = memory.bytes;
