@@ -300,6 +300,22 @@ Val repeat_each(Val a, unsigned times) {
 
 namespace {
 std::string feature_flag(const char* name) { return std::string("raddle.has.") + name; }
+
+/// By products of halves: no host has lanes of 128 bits.
+llvm::Value* multiply_high_of_lanes(Val a, Val b) {
+  auto& ir = *a.ir;
+  auto* type = a.v->getType();
+  auto* lower = llvm::ConstantInt::get(type, 0xffffffffu);
+  auto low = [&](llvm::Value* x) { return ir.CreateAnd(x, lower); };
+  auto high = [&](llvm::Value* x) { return ir.CreateLShr(x, 32); };
+  auto* middle = ir.CreateMul(low(a.v), high(b.v));
+  auto* carried = ir.CreateAdd(high(ir.CreateMul(low(a.v), low(b.v))), low(middle));
+  carried = ir.CreateAdd(carried, ir.CreateMul(high(a.v), low(b.v)));  // at most all ones
+  auto* product = ir.CreateAdd(ir.CreateMul(high(a.v), high(b.v)), ir.CreateAdd(high(middle), high(carried)));
+  if (!a.is_signed()) return product;
+  auto if_negative = [&](llvm::Value* x, llvm::Value* y) { return ir.CreateAnd(ir.CreateAShr(x, 63), y); };
+  return ir.CreateSub(product, ir.CreateAdd(if_negative(a.v, b.v), if_negative(b.v, a.v)));
+}
 }  // namespace
 
 void declare_features(llvm::Module& module, const llvm::MCSubtargetInfo& target) {
@@ -314,6 +330,7 @@ bool has_feature(const Val& a, const char* name) {
 
 Val multiply_high(Val a, Val b) {
   unsigned bits = a.bits();
+  if (bits == 64 && a.is_vector()) return with(a, multiply_high_of_lanes(a, b));
   auto* wide_type = a.ir->getIntNTy(bits * 2);
   llvm::Type* target =
       a.is_vector() ? llvm::FixedVectorType::get(wide_type, a.lanes()) : static_cast<llvm::Type*>(wide_type);

@@ -76,6 +76,7 @@ class Avx2Selector final : public Selector {
   bool multiply(llvm::BinaryOperator& i);
   void shift_signs(llvm::BinaryOperator& i);
   bool casts_by_several(llvm::CastInst& i) override;
+  void narrow_words(unsigned to, unsigned bytes, unsigned bits, bool is_signed) override;
   void narrow_integers(llvm::CastInst& i);
   void floats_of_unsigned(llvm::CastInst& i);
   void doubles_of_unsigned(llvm::CastInst& i);

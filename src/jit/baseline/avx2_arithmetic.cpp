@@ -151,6 +151,22 @@ void Avx2Selector::narrow_integers(llvm::CastInst& i) {
   }
 }
 
+void Avx2Selector::narrow_words(unsigned to, unsigned bytes, unsigned bits, bool is_signed) {
+  const x86::Xmm result = x86::xmm(to), low = x86::xmm(kScratchVector);
+  const x86::Xmm high = bytes > 16 ? x86::xmm(kScratchVector2) : low;
+  const InstId pack = is_signed ? Inst::kIdVpackssdw : Inst::kIdVpackusdw;
+  if (bytes > 32) {
+    a_.emit(pack, result.ymm(), low.ymm(), x86::ymm(kScratchVector3));
+    a_.vpermq(result.ymm(), result.ymm(), 0xd8);
+    if (bits == 8) a_.vextracti128(high, result.ymm(), 1);
+  } else {
+    if (bytes > 16) a_.vextracti128(high, low.ymm(), 1);
+    a_.emit(pack, result, low, high);
+  }
+  if (bits == 8)
+    a_.emit(is_signed ? Inst::kIdVpacksswb : Inst::kIdVpackuswb, result, result, bytes > 32 ? high : result);
+}
+
 /// Both halves as fractions of numbers that have room for them; their sum rounds once.
 void Avx2Selector::floats_of_unsigned(llvm::CastInst& i) {
   const Shape all = shape(&i);

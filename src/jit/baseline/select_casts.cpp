@@ -125,7 +125,7 @@ bool Selector::vector_cast(llvm::CastInst& i) {
     instruction = narrowing(from, to);
   else
     instruction = conversion(i);
-  if (instruction == 0) return is_vector && from < 32 && convert_narrow(i);
+  if (instruction == 0) return is_vector && (from < 32 ? convert_narrow(i) : narrow_floats(i));
   if (!is_vector) {  // a scalar's other lanes do not matter, but may raise no exception that anybody sees
     if (from == 16) return false;
     if (from == 64 && to == 32) {
@@ -150,7 +150,7 @@ bool Selector::vector_cast(llvm::CastInst& i) {
 /// Each piece of the result comes from a part of one of the operand's.
 bool Selector::widen(llvm::CastInst& i, std::uint32_t instruction) {
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
-  if (to.bytes % 16 != 0) return false;
+  if (to.count > 1 && to.bytes % 16 != 0) return false;
   for (unsigned n = 0; n < to.count; ++n) {
     places_.begin_piece();
     const unsigned bytes = to.lanes_of(n) * from.element_bits / 8,
@@ -211,6 +211,27 @@ bool Selector::narrow(llvm::CastInst& i, std::uint32_t instruction) {
     a_.emit(Inst::kIdVmovaps, whole(define_vector(&i, n).id()), whole(together));
   }
   return true;
+}
+
+/// Floats to bytes and halves, by way of integers of 32 bits: what does not fit has no value.
+bool Selector::narrow_floats(llvm::CastInst& i) {
+  if (i.getOpcode() != llvm::Instruction::FPToSI && i.getOpcode() != llvm::Instruction::FPToUI) return false;
+  const Shape from = shape(i.getOperand(0)), to = shape(&i);
+  if (from.element_bits != 32 || from.bytes > 64 || to.element_bits > 16) return false;
+  places_.begin_piece();
+  for (unsigned n = 0; n < from.count; ++n) {
+    const x86::Vec reg = vector(i.getOperand(0), n);
+    a_.emit(Inst::kIdVcvttps2dq, vector_register(n == 0 ? kScratchVector : kScratchVector3, from.bytes_of(n)),
+            reg);
+  }
+  const unsigned result = define_vector(&i).id();
+  narrow_words(result, from.bytes, to.element_bits, i.getOpcode() == llvm::Instruction::FPToSI);
+  return true;
+}
+
+void Selector::narrow_words(unsigned to, unsigned bytes, unsigned bits, bool) {
+  a_.emit(narrowing(32, bits), vector_register(to, bytes * bits / 32),
+          vector_register(kScratchVector, bytes));
 }
 
 /// Bytes and halves to floats, by way of integers of 32 bits.

@@ -166,6 +166,9 @@ class Selector : public llvm::InstVisitor<Selector> {
   virtual bool casts_by_several(llvm::CastInst&) { return false; }
   virtual void convert_unsigned(llvm::CastInst& i);
   bool convert_narrow(llvm::CastInst& i);
+  bool narrow_floats(llvm::CastInst& i);
+  /// The words in so many bytes of kScratchVector, then kScratchVector3; each fits so many bits.
+  virtual void narrow_words(unsigned to, unsigned bytes, unsigned bits, bool is_signed);
   bool between_kinds(llvm::CastInst& i);
 
   // ---- select_lanes.cpp ----

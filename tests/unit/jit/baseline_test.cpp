@@ -327,6 +327,22 @@ TEST_F(Baseline, Casts) {
   expect_same("<16 x i1>", "i16", "bitcast <16 x i1> %a to i16");
 }
 
+/// Lanes of a block with few threads in x, as 16-bit quotients, and atomics on single halves.
+TEST_F(Baseline, CastsBetweenFloatsAndNarrowOrSingleLanes) {
+  for (const char* lanes : {"8", "16"})
+    for (const char* to : {"i8", "i16"})
+      for (const bool is_signed : {false, true}) {
+        const std::string n = lanes, bytes = "<" + n + " x i8>", floats = "<" + n + " x float>",
+                          other = "<" + n + " x " + to + ">";
+        expect_same("define void @f(ptr %in, ptr %out) {\n  %a = load " + bytes +
+                    ", ptr %in\n  %x = " + (is_signed ? "sitofp " : "uitofp ") + bytes + " %a to " + floats +
+                    "\n  %r = " + (is_signed ? "fptosi " : "fptoui ") + floats + " %x to " + other +
+                    "\n  store " + other + " %r, ptr %out\n  ret void\n}");
+      }
+  expect_same("<1 x half>", "<1 x float>", "fpext <1 x half> %a to <1 x float>");
+  expect_same("<1 x float>", "<1 x half>", "fptrunc <1 x float> %a to <1 x half>");
+}
+
 TEST_F(Baseline, LanesMove) {
   const std::string two = " <16 x i32> %a, <16 x i32> %b, ";
   expect_same("<16 x i32>", "<16 x i32>",
@@ -686,6 +702,28 @@ TEST_F(Baseline, ExampleKernels) {
     }
   }
   EXPECT_GE(kernels, 36u);
+}
+
+/// Lanes of 128 bits are nothing that a host has, so the translation writes none.
+TEST_F(Baseline, HighProductsOfLongs) {
+  for (const char* type : {"s64", "u64"}) {
+    const std::string ptx = std::string(
+                                ".version 8.0\n.target sm_90\n.address_size 64\n"
+                                ".visible .entry k(.param .u64 p) {\n"
+                                "  .reg .b32 %t;\n  .reg .b64 %a, %b, %i;\n"
+                                "  ld.param.u64 %a, [p];\n  mov.u32 %t, %tid.x;\n"
+                                "  mul.wide.u32 %i, %t, 8;\n  add.u64 %a, %a, %i;\n"
+                                "  ld.global.u64 %b, [%a];\n  mul.hi.") +
+                            type + " %b, %b, %i;\n  st.global.u64 [%a], %b;\n  ret;\n}\n";
+    for (const HostTarget& target : targets_) {
+      SCOPED_TRACE(target.cpu);
+      const SimdLevel level = target.simd.mask_registers ? SimdLevel::host : SimdLevel::avx2;
+      const std::string text = dump_of("optimised", ptx, {.simd = level, .tier = Tier::quick, .cache = false},
+                                       {.block = {128, 1, 1}});
+      const Made made = make(text, target);
+      EXPECT_TRUE(made.object) << made.unknown;
+    }
+  }
 }
 
 TEST_F(Baseline, HostsWithoutAvx2AreLeftToLlvm) {
