@@ -301,7 +301,7 @@ Val repeat_each(Val a, unsigned times) {
 namespace {
 std::string feature_flag(const char* name) { return std::string("raddle.has.") + name; }
 
-/// By products of halves: no host has lanes of 128 bits, and the quick tier no such scalars.
+/// By products of halves, as no host has lanes of 128 bits.
 llvm::Value* multiply_high_of_longs(Val a, Val b) {
   auto& ir = *a.ir;
   auto* type = a.v->getType();
@@ -330,7 +330,7 @@ bool has_feature(const Val& a, const char* name) {
 
 Val multiply_high(Val a, Val b) {
   unsigned bits = a.bits();
-  if (bits == 64) return with(a, multiply_high_of_longs(a, b));
+  if (bits == 64 && a.is_vector()) return with(a, multiply_high_of_longs(a, b));
   auto* wide_type = a.ir->getIntNTy(bits * 2);
   llvm::Type* target =
       a.is_vector() ? llvm::FixedVectorType::get(wide_type, a.lanes()) : static_cast<llvm::Type*>(wide_type);
