@@ -37,14 +37,17 @@ unsigned stored_bytes(const ptx::Function& kernel, const ptx::Instruction& i) {
 }  // namespace
 
 UnseenStores::UnseenStores(const ptx::Function& function, const ptx::Cfg& cfg)
-    : function_(function), cfg_(cfg), at_begin_(function.blocks.size()) {
+    : at_begin_(function.blocks.size()), unseen_(function.instructions.size()) {
   std::vector<ptx::BlockId> order = ptx::reverse_postorder(cfg);
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t k = order.size(); k-- > 0;) {
       const ptx::Block& block = function.blocks[order[k]];
-      Ahead ahead = behind(order[k]);
-      for (std::uint32_t n = block.end; n-- > block.begin;) ahead = before(function.instructions[n], ahead);
+      Ahead ahead = behind(cfg, order[k]);
+      for (std::uint32_t n = block.end; n-- > block.begin;) {
+        unseen_[n] = function.instructions[n].opcode->is_weak() && !ahead.orders && !ahead.reads_late;
+        ahead = before(function.instructions[n], ahead);
+      }
       changed |= !(ahead == at_begin_[order[k]]);
       at_begin_[order[k]] = ahead;
     }
@@ -64,18 +67,10 @@ UnseenStores::Ahead UnseenStores::before(const ptx::Instruction& i, Ahead behind
   return behind;
 }
 
-UnseenStores::Ahead UnseenStores::behind(ptx::BlockId block) const {
+UnseenStores::Ahead UnseenStores::behind(const ptx::Cfg& cfg, ptx::BlockId block) const {
   Ahead ahead;
-  for (const ptx::BlockId next : cfg_.nodes[block].successors) ahead = ahead | at_begin_[next];
+  for (const ptx::BlockId next : cfg.nodes[block].successors) ahead = ahead | at_begin_[next];
   return ahead;
-}
-
-bool UnseenStores::is_unseen(ptx::BlockId block, std::uint32_t n) const {
-  if (!function_.instructions[n].opcode->is_weak()) return false;
-  Ahead ahead = behind(block);
-  for (std::uint32_t k = function_.blocks[block].end; --k > n;)
-    ahead = before(function_.instructions[k], ahead);
-  return !ahead.orders && !ahead.reads_late;
 }
 
 std::uint32_t stored_bytes(const ptx::Function& kernel) {

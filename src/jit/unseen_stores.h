@@ -13,7 +13,7 @@ class UnseenStores {
   UnseenStores(const ptx::Function& function, const ptx::Cfg& cfg);
   /// Whether the thread does nothing behind instruction n, before a barrier, by which others learn of what it
   /// has stored, and reads no device memory behind that barrier: there it may want what it has stored.
-  bool is_unseen(ptx::BlockId block, std::uint32_t n) const;
+  bool is_unseen(std::uint32_t n) const { return unseen_[n]; }
 
  private:
   /// What may follow a place in the code.
@@ -27,11 +27,10 @@ class UnseenStores {
     bool operator==(const Ahead&) const = default;
   };
   static Ahead before(const ptx::Instruction& i, Ahead behind);
-  Ahead behind(ptx::BlockId block) const;
+  Ahead behind(const ptx::Cfg& cfg, ptx::BlockId block) const;
 
-  const ptx::Function& function_;
-  const ptx::Cfg& cfg_;
   std::vector<Ahead> at_begin_;  ///< by block
+  std::vector<bool> unseen_;     ///< by instruction
 };
 
 /// Bytes that a thread of the kernel stores in device memory, if it makes each store once.

@@ -237,7 +237,7 @@ bool MemoryAccess::may_go_past_caches(const Access& a) const {
       cursor_.instruction->op() != isa::Op::st || (space != Mod::global && space != Mod::none))
     return false;
   const auto number = cursor_.instruction - cursor_.function.instructions.data();
-  if (!cursor_.plan.unseen.is_unseen(cursor_.block, static_cast<std::uint32_t>(number))) return false;
+  if (!cursor_.plan.unseen.is_unseen(static_cast<std::uint32_t>(number))) return false;
   for (unsigned p = 0; p < code_.parts(); ++p) {
     const Window w = window_of(a, p);
     if (w.size != a.count * code_.lanes() || w.size * a.bytes % kLineBytes != 0) return false;

@@ -311,15 +311,10 @@ bool Avx2Selector::intrinsic_by_several(llvm::IntrinsicInst& i) {
     count_ones(i);
     return true;
   }
-  bool is_least = false;
+  const bool is_least = llvm::isa<llvm::MinMaxIntrinsic>(i);
+  if (is_least && all.element_bits == 32) return false;  // the host has it
   unsigned operands = 2;
   switch (id) {
-    case llvm::Intrinsic::umin:
-    case llvm::Intrinsic::umax:
-    case llvm::Intrinsic::smin:
-    case llvm::Intrinsic::smax:
-      is_least = true;
-      break;
     case llvm::Intrinsic::uadd_sat:
     case llvm::Intrinsic::usub_sat:
     case llvm::Intrinsic::sadd_sat:
@@ -331,9 +326,8 @@ bool Avx2Selector::intrinsic_by_several(llvm::IntrinsicInst& i) {
       operands = 1;
       break;
     default:
-      return false;
+      if (!is_least) return false;
   }
-  if (is_least && all.element_bits == 32) return false;  // the host has it
   lane_by_lane(i, operands, [&](unsigned bits) { write_lane(id, bits); });
   return true;
 }
@@ -341,19 +335,13 @@ bool Avx2Selector::intrinsic_by_several(llvm::IntrinsicInst& i) {
 void Avx2Selector::write_lane(llvm::Intrinsic::ID id, unsigned bits) {
   const x86::Gp left = general_register(kScratch.id(), bits), right = general_register(kScratch2.id(), bits),
                 limit = general_register(kScratch3.id(), bits);
-  const auto keep_if = [&](x86::CondCode holds) {
-    a_.cmp(right, left);
-    a_.cmov(holds, left, right);
-  };
   switch (id) {
     case llvm::Intrinsic::umin:
-      return keep_if(x86::CondCode::kB);
     case llvm::Intrinsic::umax:
-      return keep_if(x86::CondCode::kA);
     case llvm::Intrinsic::smin:
-      return keep_if(x86::CondCode::kL);
     case llvm::Intrinsic::smax:
-      return keep_if(x86::CondCode::kG);
+      a_.cmp(right, left);
+      return void(a_.cmov(condition_of(llvm::MinMaxIntrinsic::getPredicate(id)), left, right));
     case llvm::Intrinsic::ctpop:
       return void(a_.popcnt(left, left));
     case llvm::Intrinsic::ctlz:

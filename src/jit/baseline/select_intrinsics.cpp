@@ -350,24 +350,16 @@ bool Selector::scalar_intrinsic(llvm::IntrinsicInst& i) {
   const unsigned own = shape(&i).element_bits, bits = own == 64 ? 64 : 32;
   if (i.arg_size() == 0) return false;
   const llvm::Value* value = i.getArgOperand(0);
-  auto least = [&](x86::CondCode keeps, bool is_signed) {
-    const x86::Gp left = extended(value, bits, is_signed),
-                  right = extended(i.getArgOperand(1), bits, is_signed);
+  if (const auto* least = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&i)) {
+    const x86::Gp left = extended(value, bits, least->isSigned()),
+                  right = extended(i.getArgOperand(1), bits, least->isSigned());
     const x86::Gp to = define_general(&i, bits);
     a_.mov(to, right);
     a_.cmp(left, right);
-    a_.cmov(keeps, to, left);
+    a_.cmov(condition_of(least->getPredicate()), to, left);
     return true;
-  };
+  }
   switch (i.getIntrinsicID()) {
-    case llvm::Intrinsic::umin:
-      return least(x86::CondCode::kB, false);
-    case llvm::Intrinsic::umax:
-      return least(x86::CondCode::kA, false);
-    case llvm::Intrinsic::smin:
-      return least(x86::CondCode::kL, true);
-    case llvm::Intrinsic::smax:
-      return least(x86::CondCode::kG, true);
     case llvm::Intrinsic::usub_sat: {
       const x86::Gp left = extended(value, bits, false), right = extended(i.getArgOperand(1), bits, false);
       const x86::Gp to = define_general(&i, bits);

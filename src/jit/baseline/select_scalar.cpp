@@ -132,7 +132,11 @@ CondCode Selector::compare(const llvm::ICmpInst& i) {
     else
       a_.cmp(first, extended(right, 32, i.isSigned()));
   }
-  switch (i.getPredicate()) {
+  return condition_of(i.getPredicate());
+}
+
+CondCode condition_of(llvm::CmpInst::Predicate predicate) {
+  switch (predicate) {
     case llvm::CmpInst::ICMP_EQ:
       return CondCode::kE;
     case llvm::CmpInst::ICMP_NE:

@@ -20,6 +20,8 @@ namespace raddle::jit::baseline {
 bool may_be_zero(const llvm::Value* value);
 /// How vcmpps tells; comparisons that raise no exceptions.
 unsigned float_predicate(llvm::CmpInst::Predicate predicate);
+/// Under which a comparison of integers holds.
+asmjit::x86::CondCode condition_of(llvm::CmpInst::Predicate predicate);
 
 class Selector : public llvm::InstVisitor<Selector> {
  public:
