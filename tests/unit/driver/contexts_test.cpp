@@ -106,6 +106,8 @@ TEST(Contexts, AHundredShareTheWorkers) {
   EXPECT_EQ(cuMemcpyDtoH_v2(&value, answer, 4), CUDA_SUCCESS);
   EXPECT_EQ(value, 5u);
   for (const Opened& each : all) EXPECT_EQ(cuCtxDestroy_v2(each.context), CUDA_SUCCESS);
+  // Destroyed contexts stay on the thread's stack below the top; the next test begins with an empty stack.
+  for (std::size_t i = 0; i < all.size(); ++i) ASSERT_EQ(cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
 }
 
 #if defined(__has_feature) && (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))

@@ -21,7 +21,8 @@ T attribute(CUpointer_attribute which, CUdeviceptr address, CUresult wanted = CU
 TEST_F(Driver, APointerOfTheHostMeansTheSameInKernels) {
   SKIP_ON_HARDWARE("has memory of its own");
   // Memory that the driver has never heard of: a global, the stack, the heap.
-  static unsigned global = 3;
+  static unsigned global;
+  global = 3;
   unsigned local = 4;
   const auto heap = std::make_unique<unsigned>(5);
   for (unsigned* each : {&global, &local, heap.get()}) {
