@@ -37,6 +37,11 @@ class TestKernel : public exec::Executable {
   std::function<void(exec::WarpContext&)> warp_;
 };
 
+/// A back-edge.
+inline void at_back_edge(exec::WarpContext& warp) {
+  if (warp.cta->poll->load(std::memory_order_relaxed) != 0) warp.cta->services->poll(&warp);
+}
+
 struct GridSize {
   std::uint32_t x = 1, y = 1, z = 1;
   std::uint32_t threads = 32;

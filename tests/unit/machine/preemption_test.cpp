@@ -43,11 +43,6 @@ TestKernel kernel_of_warp(BlockKind kind, std::function<void(WarpContext&)> body
       kind);
 }
 
-/// A back-edge.
-void at_back_edge(WarpContext& warp) {
-  if (warp.cta->poll->load(std::memory_order_relaxed) != 0) warp.cta->services->poll(&warp);
-}
-
 class PreemptionTest : public MachineTest {
  protected:
   void open_with(unsigned workers, std::optional<std::uint64_t> seed, MachineOptions options = {}) {

@@ -151,6 +151,7 @@ TEST_F(Warps, BlocksOfAClusterHandTurnsOn) {
     auto kernel = TestKernel::of_warps([&](WarpContext& warp) {
       const std::uint64_t own = warp.cta->ctaid[0];
       for (std::uint64_t i = own; i < 5000 || !other_ran; i += 2) {
+        at_back_edge(warp);  // lowers the poll: while it is raised, all turns come from the scheduler
         for (std::uint64_t seen; (seen = turn) != i;) wait_for_word(warp, turn, ~0ull, seen);
         if (i == 2998 || i == 2999) scheduled += static_cast<Block*>(warp.cta->machine)->turns;
         if (i >= 3000 && own == faulting)
