@@ -59,8 +59,8 @@ struct Place {
 constexpr unsigned kWidth = 18, kHeight = 12;
 
 struct ClusterRun : testing::Test {
-  /// Ends blocks that never meet. The 1,728 warps of those that do spin on the interpreter, a turn at a time: 2 s
-  /// of processor time, several times that with ThreadSanitizer (9 of 20 s on the two cores of CI).
+  /// Ends blocks that never meet. The 1,728 warps of those that do spin on the interpreter, a turn at a
+  /// time: 2 s of processor time, several times that with ThreadSanitizer (9 of 20 s on CI's two cores).
   static constexpr std::chrono::seconds kNeverMet{300};
   raddle::Device device =
       raddle::Device::open({.shape = "h200", .engine = "interp", .pin = false, .time_limit = kNeverMet})
