@@ -165,7 +165,8 @@ TEST_F(GraphUpdates, StreamsAreKept) {
   ASSERT_EQ(cuStreamSynchronize(t), CUDA_SUCCESS);
   ASSERT_EQ(cuStreamSynchronize(s), CUDA_SUCCESS);
   const unsigned left = download(x, 1)[0];
-  // The last launch is t's, beside the fill, which is lost if it comes between the reading and the writing of a step.
+  // The last launch is t's, beside the fill, which is lost if it comes between the reading and the writing
+  // of a step.
   EXPECT_TRUE(left == 9 || left == 92 || left == 912 || left == 12121212) << left;
 }
 
