@@ -95,7 +95,7 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
   choose_one_by_one(needs, one_by_one);
   choose_together(needs, simd, together);
   if (kind_ != BlockKind::fibers && !late_copies && !modelled)
-    bytes_past_caches_ = stored_bytes(module.functions[kernel]);
+    bytes_past_caches_ = stored_bytes(function(kernel).function, function(kernel).order);
 }
 
 /// As it is compiled.
