@@ -79,7 +79,8 @@ TEST(ShortWays, OthersAreBranchedAround) {
             1u)
       << "long";
   EXPECT_EQ(partings("@%p bra DONE; ld.global.u32 %x, [%at]; DONE:"), 1u) << "memory that may not be there";
-  EXPECT_EQ(partings("@%p bra DONE; setp.lt.u32 %p, %x, 9; add.u32 %x, %x, 1; DONE:"), 1u)
+  EXPECT_EQ(
+      partings("@%p bra DONE; setp.lt.u32 %p, %x, 9; add.u32 %x, %x, 1; DONE: selp.u32 %x, %x, %t, %p;"), 1u)
       << "the guard changes";
   EXPECT_EQ(partings("@%q bra WAY; @%p bra DONE; WAY: add.u32 %x, %t, 1; DONE:"), 2u)
       << "two ways lead there";
