@@ -6,6 +6,7 @@
 #include "jit/forward_constants.h"
 #include "jit/holds.h"
 #include "jit/one_by_one.h"
+#include "jit/short_ways.h"
 #include "jit/sink_loads.h"
 #include "jit/together.h"
 #include "jit/webs.h"
@@ -94,7 +95,7 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
   choose_one_by_one(needs, one_by_one);
   choose_together(needs, simd, together);
   if (kind_ != BlockKind::fibers && !late_copies && !modelled)
-    bytes_past_caches_ = stored_bytes(module.functions[kernel]);
+    bytes_past_caches_ = stored_bytes(function(kernel).function, function(kernel).order);
 }
 
 /// As it is compiled.
@@ -195,6 +196,13 @@ void KernelPlan::choose_together(const ptx::KernelNeeds& needs, const SimdForm& 
   auto plan = plan_for(anyway ? std::min(layout.together, kAnyway) : layout.together);
   const unsigned warps = anyway ? plan->warps : worth_running_together(*plan, simd.mask_registers ? 32 : 16);
   if (warps == 0 || !may_run_together(alone, *plan)) return;
+  if (auto guarded = guard_short_ways(*plan)) {
+    plan.reset();
+    functions_.erase(kernel);
+    sources_[kernel] = std::move(guarded);
+    plan = plan_for(warps);
+    if (!may_run_together(function(kernel), *plan)) return;
+  }
   together_ = warps == plan->warps ? std::move(plan) : plan_for(warps);
   prelude_ = find_prelude(*together_);
   // A kernel without barriers has a single region.

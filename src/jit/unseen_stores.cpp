@@ -73,9 +73,14 @@ UnseenStores::Ahead UnseenStores::behind(const ptx::Cfg& cfg, ptx::BlockId block
   return ahead;
 }
 
-std::uint32_t stored_bytes(const ptx::Function& kernel) {
+std::uint32_t stored_bytes(const ptx::Function& kernel, const Order& order) {
+  constexpr std::uint32_t kTurns = 8;
   std::uint32_t bytes = 0;
-  for (const ptx::Instruction& i : kernel.instructions) bytes += stored_bytes(kernel, i);
+  for (const ptx::BlockId b : order.blocks) {
+    const std::uint32_t times = order.loop_of[b] == ptx::kNone ? 1 : kTurns;
+    for (std::uint32_t n = kernel.blocks[b].begin; n < kernel.blocks[b].end; ++n)
+      bytes += times * stored_bytes(kernel, kernel.instructions[n]);
+  }
   return bytes;
 }
 

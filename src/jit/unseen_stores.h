@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "ptx/cfg.h"
+#include "jit/order.h"
 
 namespace raddle::jit {
 
@@ -33,7 +33,8 @@ class UnseenStores {
   std::vector<bool> unseen_;     ///< by instruction
 };
 
-/// Bytes that a thread of the kernel stores in device memory, if it makes each store once.
-std::uint32_t stored_bytes(const ptx::Function& kernel);
+/// Bytes that a thread of the kernel stores in device memory, as a guess: it makes each store once, and those
+/// in loops eight times.
+std::uint32_t stored_bytes(const ptx::Function& kernel, const Order& order);
 
 }  // namespace raddle::jit

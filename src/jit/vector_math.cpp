@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSmallestNormal = 0x1p-126;
+constexpr unsigned kWidest = 16;  // lanes of AVX-512
 
 /// Horner's scheme, highest coefficient first.
 Val polynomial(Val x, std::initializer_list<double> coefficients) {
@@ -36,6 +37,8 @@ bool has_estimates(Val x) {
   return x.is_vector() && x.lanes() % 4 == 0 && has_feature(x, "avx512f") && has_feature(x, "avx512vl");
 }
 
+bool can_scale(Val x) { return x.is_vector() && x.lanes() % kWidest == 0 && has_feature(x, "avx512f"); }
+
 Val slice(Val a, unsigned first, unsigned count) {
   llvm::SmallVector<int, 64> lanes;
   for (unsigned i = 0; i < count; ++i) lanes.push_back(static_cast<int>(first + i));
@@ -46,6 +49,20 @@ Val concatenate(Val a, Val b) {
   llvm::SmallVector<int, 64> lanes;
   for (unsigned i = 0; i < a.lanes() + b.lanes(); ++i) lanes.push_back(static_cast<int>(i));
   return {a.ir, a.ir->CreateShuffleVector(a.v, b.v, lanes), a.type};
+}
+
+/// x * 2^floor(n), rounded once. In whole vectors of the processor.
+Val scale(Val x, Val n) {
+  if (x.lanes() > kWidest) {
+    const unsigned half = x.lanes() / 2;
+    return concatenate(scale(slice(x, 0, half), slice(n, 0, half)),
+                       scale(slice(x, half, half), slice(n, half, half)));
+  }
+  constexpr unsigned kByMode = 4;  // rounds as everything else does
+  return {x.ir,
+          x.ir->CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                {x.v, n.v, x.v, x.ir->getInt16(0xffff), x.ir->getInt32(kByMode)}),
+          x.type};
 }
 
 enum class Estimate { reciprocal, reciprocal_root };
@@ -90,17 +107,32 @@ Val sine(Val x, unsigned offset) {
   return (select(is_cosine, c, s).as(Type::u32) ^ sign).as(Type::f32);
 }
 
+/// 2^x for |x| <= 1/2.
+Val power_of_two(Val x) {
+  return polynomial(x, {0.000154531629451, 0.00133908633647, 0.00961808255728, 0.0555035711422,
+                        0.240226507606, 0.693147188026, 1.0});
+}
+
+/// 2^x where the processor scales the result, be it subnormal or infinite. NaN stays.
+Val ex2_scaled(Val x) {
+  const Val least = x.like_float(-180), most = x.like_float(129);
+  Val argument = select(lt(x, least), least, x);
+  argument = select(gt(argument, most), most, argument);
+  const Val n = round_even(argument);
+  return scale(power_of_two(argument - n), n);
+}
+
 }  // namespace
 
 Val ex2_approx(Val x, bool ftz) {
+  if (!ftz && can_scale(x)) return ex2_scaled(x);
   Val argument = x, tiny = lt(x, x.like_float(-126));
   if (!ftz) {  // subnormal results: compute 2^(x + 64), scale at the end
     argument = select(gt(x, x.like_float(-180)), x, x.like_float(-180));
     argument = select(tiny, argument + x.like_float(64), argument);
   }
   Nearest n = nearest_integer(argument);
-  Val p = polynomial(argument - n.value, {0.000154531629451, 0.00133908633647, 0.00961808255728,
-                                          0.0555035711422, 0.240226507606, 0.693147188026, 1.0});
+  Val p = power_of_two(argument - n.value);
   Val result = (p.as(Type::u32) + shl(n.bits, 23)).as(Type::f32);
   if (ftz)
     result = select(tiny, x.like(0), result);

@@ -158,6 +158,83 @@ TEST_P(Together, FaultsNameTheThread) {
   EXPECT_NE(message.find("read, 0 bytes past the end of the allocation"), std::string::npos) << message;
 }
 
+// What only some lanes do, they do under a guard; what others hold stays as it was.
+TEST_P(Together, ShortWaysOfSomeLanes) {
+  load_text(R"(.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry sums(.param .u64 in, .param .u64 out, .param .u32 n)
+{
+.shared .align 4 .b32 partial[32];
+.reg .pred %p;
+.reg .b32 %t, %i, %n, %v, %sum, %other, %lane, %warp, %warps, %at, %w;
+.reg .b64 %in, %out, %a;
+  ld.param.u64 %in, [in];
+  ld.param.u64 %out, [out];
+  ld.param.u32 %n, [n];
+  mov.u32 %t, %tid.x;
+  mov.u32 %w, %ntid.x;
+  mov.u32 %sum, 0;
+  mov.u32 %i, %t;
+  setp.ge.s32 %p, %i, %n;
+  @%p bra ADDED;
+TURN:
+  mul.wide.s32 %a, %i, 4;
+  add.s64 %a, %in, %a;
+  ld.global.u32 %v, [%a];
+  add.u32 %sum, %sum, %v;
+  add.s32 %i, %i, %w;
+  setp.lt.s32 %p, %i, %n;
+  @%p bra TURN;
+ADDED:
+  shfl.sync.bfly.b32 %other, %sum, 16, 31, -1;
+  add.u32 %sum, %sum, %other;
+  shfl.sync.bfly.b32 %other, %sum, 8, 31, -1;
+  add.u32 %sum, %sum, %other;
+  shfl.sync.bfly.b32 %other, %sum, 4, 31, -1;
+  add.u32 %sum, %sum, %other;
+  shfl.sync.bfly.b32 %other, %sum, 2, 31, -1;
+  add.u32 %sum, %sum, %other;
+  shfl.sync.bfly.b32 %other, %sum, 1, 31, -1;
+  add.u32 %sum, %sum, %other;
+  bar.sync 0;
+  and.b32 %lane, %t, 31;
+  shr.u32 %warp, %t, 5;
+  mov.u32 %at, partial;
+  mad.lo.u32 %at, %warp, 4, %at;
+  setp.ne.u32 %p, %lane, 0;
+  @%p bra STORED;
+  st.shared.u32 [%at], %sum;
+STORED:
+  bar.sync 0;
+  shr.u32 %warps, %w, 5;
+  mov.u32 %at, partial;
+  mad.lo.u32 %at, %lane, 4, %at;
+  mov.u32 %sum, 77;
+  setp.ge.u32 %p, %lane, %warps;
+  @%p bra LOADED;
+  ld.shared.u32 %sum, [%at];
+  add.u32 %sum, %sum, %lane;
+LOADED:
+  mul.wide.u32 %a, %t, 4;
+  add.s64 %a, %out, %a;
+  st.global.u32 [%a], %sum;
+  ret;
+})");
+  for (unsigned threads : {256u, 64u})
+    for (unsigned n : {0u, 31u, 3 * threads, 3 * threads + 40}) {
+      const auto in = numbers(n + 1, n + threads);
+      auto from = buffer(in), out = buffer(std::vector<std::uint32_t>(threads));
+      const auto report = run(*module().kernel("sums"), {.grid = {1}, .block = {threads}}, from, out, n);
+      EXPECT_EQ(report.warps_together, std::min(threads / 32, wanted()));
+      std::vector<std::uint32_t> partial(threads / 32), want;
+      for (unsigned i = 0; i < n; ++i) partial[i % threads / 32] += in[i];
+      for (unsigned t = 0; t < threads; ++t)
+        want.push_back(t % 32 < partial.size() ? partial[t % 32] + t % 32 : 77);
+      ASSERT_EQ(contents(out), want) << threads << ' ' << n;
+    }
+}
+
 // CTAs that follow one another read side by side: of each launch what is there, and each its own.
 TEST_P(Together, ManyBlocksOfALaunchReadTheirOwn) {
   for (const raddle::Dim3 blocks : {raddle::Dim3{40}, raddle::Dim3{11, 3}}) {

@@ -204,6 +204,13 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
               define_vector(&i), from);
       return true;
     }
+    case llvm::Intrinsic::x86_avx512_mask_scalef_ps_512: {
+      const auto* all_lanes = llvm::dyn_cast<llvm::ConstantInt>(i.getArgOperand(3));
+      if (!all_lanes || !all_lanes->isMinusOne()) return false;
+      const x86::Vec from = vector(i.getArgOperand(0)), exponents = vector(i.getArgOperand(1));
+      a_.emit(Inst::kIdVscalefps, define_vector(&i), from, exponents);
+      return true;
+    }
     case llvm::Intrinsic::cttz:
       if (bits != 32) return false;
       count_trailing(i);

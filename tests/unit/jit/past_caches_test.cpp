@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "exec/abi.h"
+#include "jit/unseen_stores.h"
 #include "unit/jit/dump.h"
 
 namespace raddle::jit {
@@ -74,6 +75,22 @@ TEST(PastCaches, BarriersOrderThem) {
   EXPECT_TRUE(goes_past_caches(kStore + "bar.sync 0; ld.shared.u32 %x, [tile];"));
   EXPECT_FALSE(goes_past_caches(kStore + "bar.sync 0; ld.global.u32 %x, [%other];")) << "it may want them";
   EXPECT_FALSE(goes_past_caches(kStore + "bar.sync 1;")) << "no region ends there";
+}
+
+TEST(PastCaches, StoresInLoopsCountForTheirTurns) {
+  const auto bytes_of = [](const std::string& body) {
+    auto module = ptx::parse(
+        ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{ .reg .b64 %a; .reg .b32 %i; "
+        ".reg .pred %p;\n" +
+        body + " ret; }\n");
+    EXPECT_TRUE(module.ok()) << module.error().to_string();
+    const ptx::Function& f = module->functions[0];
+    return stored_bytes(f, linear_order(*module, f, ptx::build_cfg(f)));
+  };
+  const std::string store = "st.global.v2.u32 [%a], {%i, %i}; ";
+  EXPECT_EQ(bytes_of(store), 8u);
+  EXPECT_EQ(bytes_of(store + "again: st.global.u32 [%a], %i; setp.lt.u32 %p, %i, 9; @%p bra again;"), 40u);
+  EXPECT_EQ(bytes_of("again: st.shared.u32 [%a], %i; @%p bra again;"), 0u);
 }
 
 TEST(PastCaches, BytesOfAThreadDecide) {
