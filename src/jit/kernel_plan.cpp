@@ -197,7 +197,7 @@ void KernelPlan::choose_together(const ptx::KernelNeeds& needs, const SimdForm& 
   const unsigned warps = anyway ? plan->warps : worth_running_together(*plan, simd.mask_registers ? 32 : 16);
   if (warps == 0 || !may_run_together(alone, *plan)) return;
   if (auto guarded = guard_short_ways(*plan)) {
-    plan.reset();
+    plan.reset();  // both plans refer to the source that goes
     functions_.erase(kernel);
     sources_[kernel] = std::move(guarded);
     plan = plan_for(warps);

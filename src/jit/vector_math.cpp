@@ -51,13 +51,18 @@ Val concatenate(Val a, Val b) {
   return {a.ir, a.ir->CreateShuffleVector(a.v, b.v, lanes), a.type};
 }
 
+/// A function of vectors that a register holds, for longer ones: half by half.
+template <class Function, class... Vals>
+Val by_halves(const Function& function, Val x, Vals... more) {
+  const unsigned half = x.lanes() / 2;
+  const Val low = function(slice(x, 0, half), slice(more, 0, half)...);
+  const Val high = function(slice(x, half, half), slice(more, half, half)...);
+  return concatenate(low, high);
+}
+
 /// x * 2^floor(n), rounded once. In whole vectors of the processor.
 Val scale(Val x, Val n) {
-  if (x.lanes() > kWidest) {
-    const unsigned half = x.lanes() / 2;
-    return concatenate(scale(slice(x, 0, half), slice(n, 0, half)),
-                       scale(slice(x, half, half), slice(n, half, half)));
-  }
+  if (x.lanes() > kWidest) return by_halves(scale, x, n);
   constexpr unsigned kByMode = 4;  // rounds as everything else does
   return {x.ir,
           x.ir->CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
@@ -70,10 +75,7 @@ enum class Estimate { reciprocal, reciprocal_root };
 /// The processor's 14-bit estimate; vectors of 4, 8, 16 lanes, or a multiple split in halves.
 Val estimate(Estimate what, Val x) {
   unsigned lanes = x.lanes();
-  if (lanes > 16) {
-    Val low = estimate(what, slice(x, 0, lanes / 2)), high = estimate(what, slice(x, lanes / 2, lanes / 2));
-    return concatenate(low, high);
-  }
+  if (lanes > kWidest) return by_halves([&](Val half) { return estimate(what, half); }, x);
   using namespace llvm::Intrinsic;
   bool root = what == Estimate::reciprocal_root;
   ID id = lanes == 16  ? (root ? x86_avx512_rsqrt14_ps_512 : x86_avx512_rcp14_ps_512)

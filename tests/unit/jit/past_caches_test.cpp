@@ -10,8 +10,8 @@ namespace raddle::jit {
 namespace {
 
 /// @param body  %at is an address that steps by 4 bytes, %wide one by 16
-bool goes_past_caches(const std::string& body) {
-  const std::string ptx = fmt::format(R"(.version 8.7
+std::string kernel_text(const std::string& body) {
+  return fmt::format(R"(.version 8.7
 .target sm_90a
 .address_size 64
 .visible .entry k(.param .u64 data) {{
@@ -27,9 +27,12 @@ bool goes_past_caches(const std::string& body) {
  {}
  ret;
 }})",
-                                      body);
+                     body);
+}
+
+bool goes_past_caches(const std::string& body) {
   const EngineOptions options{.tier = Tier::optimised};
-  return dump_of("ir", ptx, options, {.block = {64}}).find("!nontemporal") != std::string::npos;
+  return dump_of("ir", kernel_text(body), options, {.block = {64}}).find("!nontemporal") != std::string::npos;
 }
 
 TEST(PastCaches, StoresOfWholeLines) {
@@ -79,18 +82,15 @@ TEST(PastCaches, BarriersOrderThem) {
 
 TEST(PastCaches, StoresInLoopsCountForTheirTurns) {
   const auto bytes_of = [](const std::string& body) {
-    auto module = ptx::parse(
-        ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{ .reg .b64 %a; .reg .b32 %i; "
-        ".reg .pred %p;\n" +
-        body + " ret; }\n");
+    auto module = ptx::parse(kernel_text(body));
     EXPECT_TRUE(module.ok()) << module.error().to_string();
     const ptx::Function& f = module->functions[0];
     return stored_bytes(f, linear_order(*module, f, ptx::build_cfg(f)));
   };
-  const std::string store = "st.global.v2.u32 [%a], {%i, %i}; ";
+  const std::string store = "st.global.v2.u32 [%at], {%x, %x}; ";
   EXPECT_EQ(bytes_of(store), 8u);
-  EXPECT_EQ(bytes_of(store + "again: st.global.u32 [%a], %i; setp.lt.u32 %p, %i, 9; @%p bra again;"), 40u);
-  EXPECT_EQ(bytes_of("again: st.shared.u32 [%a], %i; @%p bra again;"), 0u);
+  EXPECT_EQ(bytes_of(store + "again: st.global.u32 [%at], %x; setp.lt.u32 %p, %x, 9; @%p bra again;"), 40u);
+  EXPECT_EQ(bytes_of("again: st.shared.u32 [%at], %x; @%p bra again;"), 0u);
 }
 
 TEST(PastCaches, BytesOfAThreadDecide) {
