@@ -55,15 +55,20 @@ struct Ahead {
   std::int64_t bytes;
 };
 
-llvm::MDNode* device_scopes(llvm::LLVMContext& context) {
+llvm::MDNode* device_scopes(llvm::LLVMContext& context, DeviceRow row) {
+  const char* name = row == DeviceRow::wide ? "raddle.device.wide" : "raddle.device";
   auto* domain = llvm::MDNode::get(context, {llvm::MDString::get(context, "raddle")});
-  auto* scope = llvm::MDNode::get(context, {llvm::MDString::get(context, "raddle.device"), domain});
+  auto* scope = llvm::MDNode::get(context, {llvm::MDString::get(context, name), domain});
   return llvm::MDNode::get(context, {scope});
+}
+
+bool is_marked(const llvm::Instruction& i, DeviceRow row) {
+  return i.getMetadata(llvm::LLVMContext::MD_alias_scope) == device_scopes(i.getContext(), row);
 }
 
 /// The pointer of a marked load, null if it is none.
 llvm::Value* marked_pointer(llvm::Instruction& i) {
-  if (i.getMetadata(llvm::LLVMContext::MD_alias_scope) != device_scopes(i.getContext())) return nullptr;
+  if (!is_marked(i, DeviceRow::narrow) && !is_marked(i, DeviceRow::wide)) return nullptr;
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) return load->getPointerOperand();
   auto* masked = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
   return masked && masked->getIntrinsicID() == llvm::Intrinsic::masked_load ? masked->getArgOperand(0)
@@ -74,6 +79,10 @@ llvm::Value* marked_pointer(llvm::Instruction& i) {
 void prefetch_line(llvm::IRBuilder<>& ir, llvm::Value* pointer) {
   ir.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir.getPtrTy()},
                      {pointer, ir.getInt32(0), ir.getInt32(2), ir.getInt32(1)});
+}
+
+std::int64_t bytes_of(const llvm::Instruction& load, const llvm::DataLayout& layout) {
+  return static_cast<std::int64_t>(layout.getTypeStoreSize(load.getType()).getFixedValue());
 }
 
 /// One load of each line of a row: of parts of a warp narrower than a line, the first.
@@ -93,7 +102,9 @@ bool prefetch_behind(llvm::Function& function, const llvm::LoopInfo& loops) {
       llvm::Value* pointer = i.getType()->isVectorTy() ? marked_pointer(i) : nullptr;
       if (!pointer || !begins_a_line(pointer, layout)) continue;
       llvm::IRBuilder<> ir(&i);
-      prefetch_line(ir, ir.CreateConstGEP1_64(ir.getInt8Ty(), pointer, kBehind));
+      const std::int64_t behind = is_marked(i, DeviceRow::wide) ? kFarBehind : kBehind;
+      for (std::int64_t line = 0; line < bytes_of(i, layout); line += kLine)
+        prefetch_line(ir, ir.CreateConstGEP1_64(ir.getInt8Ty(), pointer, behind + line));
       changed = true;
     }
   }
@@ -145,8 +156,7 @@ class LoopPrefetcher {
       const auto* apart = llvm::dyn_cast<llvm::SCEVConstant>(evolution_.getMinusSCEV(address, other.address));
       if (apart && apart->getAPInt().abs().ult(kLine)) return;
     }
-    const auto bytes = static_cast<std::int64_t>(layout_.getTypeStoreSize(i.getType()).getFixedValue());
-    ahead_.push_back({&i, pointer, address, step, bytes});
+    ahead_.push_back({&i, pointer, address, step, bytes_of(i, layout_)});
   }
 
   void prefetch(const Ahead& a, std::int64_t turns, llvm::Instruction* outside) {
@@ -179,8 +189,8 @@ class LoopPrefetcher {
 
 }  // namespace
 
-void mark_device_load(llvm::Instruction& load) {
-  load.setMetadata(llvm::LLVMContext::MD_alias_scope, device_scopes(load.getContext()));
+void mark_device_load(llvm::Instruction& load, DeviceRow row) {
+  load.setMetadata(llvm::LLVMContext::MD_alias_scope, device_scopes(load.getContext(), row));
 }
 
 llvm::PreservedAnalyses PrefetchLoads::run(llvm::Function& function,

@@ -17,7 +17,14 @@ using ptx::Operand;
 namespace {
 
 constexpr unsigned kRunBytes = 16;
-constexpr unsigned kLineBytes = 64;  ///< of the host's caches
+constexpr unsigned kLineBytes = 64;   ///< of the host's caches
+constexpr unsigned kNarrowRow = 256;  ///< bytes
+
+/// @param parts  of a warp, each of which loads as much
+DeviceRow device_row(const llvm::Instruction& load, unsigned parts) {
+  const std::uint64_t part = load.getType()->getPrimitiveSizeInBits().getFixedValue() / 8;
+  return parts * part > kNarrowRow ? DeviceRow::wide : DeviceRow::narrow;
+}
 
 }  // namespace
 
@@ -96,7 +103,7 @@ llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigne
 llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
   const Mod space = cursor_.opcode().get(ModKind::space);
   if (fetched_ahead_ != cursor_.instruction && (space == Mod::global || space == Mod::none))
-    mark_device_load(*load);
+    mark_device_load(*load, device_row(*load, code_.parts()));
   return load;
 }
 

@@ -109,6 +109,7 @@ TEST(Prefetch, TakesEachLineOfARowOutsideOfLoops) {
   EXPECT_EQ(prefetches_in_line(32, "<8 x i32>"), 1) << "two parts of a line";
   EXPECT_EQ(prefetches_in_line(64, "<16 x i32>", Memory::other), 0) << "of other memory";
   EXPECT_EQ(prefetches_in_line(64, "i32"), 0) << "of all lanes one word";
+  EXPECT_EQ(prefetches_in_line(256, "<64 x i32>"), 8) << "four words a lane";
 }
 
 // A register has no type of its own: what is loaded is a vector of integers, until LLVM sees it added.
