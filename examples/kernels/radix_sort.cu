@@ -95,12 +95,17 @@ extern "C" __global__ void radix_pass(const unsigned* keys, const unsigned* valu
     }
   }
   __syncthreads();
+  // All keys before the values, so that the lines that the block writes to stay in the nearest cache.
+#pragma unroll
+  for (int k = 0; k < kItems; ++k) {
+    if (first + 32 * k >= n) continue;
+    rank[k] += counts[warp][digit_of(key[k], pass)];  // now: where it goes
+    keys_out[rank[k]] = key[k];
+  }
+  __syncthreads();
 #pragma unroll
   for (int k = 0; k < kItems; ++k) {
     const int i = first + 32 * k;
-    if (i >= n) continue;
-    const unsigned to = counts[warp][digit_of(key[k], pass)] + rank[k];
-    keys_out[to] = key[k];
-    values_out[to] = values[i];
+    if (i < n) values_out[rank[k]] = values[i];
   }
 }

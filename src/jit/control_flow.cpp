@@ -42,7 +42,7 @@ void ControlFlow::go(const std::vector<BlockId>& set) {
 
 void ControlFlow::go_to(BlockId target) {
   const bool is_forward = plan_.order.position[target] > plan_.order.position[cursor_.block];
-  if (takes_whole_[target] && is_forward && plan_.pending(cursor_.block).empty()) {
+  if (takes_whole_[target] && is_forward && plan_.pending_behind(cursor_.block).empty()) {
     if (whole_[target] == nullptr) whole_[target] = code_.new_block("whole");
     ir_.CreateBr(whole_[target]);
     return;

@@ -25,6 +25,14 @@ bool merge_into(std::vector<BlockId>& set, const std::vector<BlockId>& more, Blo
   return changed;
 }
 
+std::vector<BlockId> joined(std::vector<BlockId> set, std::initializer_list<BlockId> more) {
+  for (BlockId x : more) {
+    auto at = std::lower_bound(set.begin(), set.end(), x);
+    if (at == set.end() || *at != x) set.insert(at, x);
+  }
+  return set;
+}
+
 }  // namespace
 
 LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes) {
@@ -95,14 +103,16 @@ bool FunctionPlan::define_unwritten() {
   return any;
 }
 
-std::vector<BlockId> FunctionPlan::with(BlockId b, std::initializer_list<BlockId> more) const {
-  std::vector<BlockId> set = pending_[b];
-  for (BlockId x : more) {
-    auto at = std::lower_bound(set.begin(), set.end(), x);
-    if (at == set.end() || *at != x) set.insert(at, x);
-  }
-  return set;
+const std::vector<BlockId>& FunctionPlan::pending_behind(BlockId b) const {
+  static const std::vector<BlockId> none;
+  return gathers_all(*this, b) ? none : pending_[b];
 }
+
+std::vector<BlockId> FunctionPlan::with(BlockId b, std::initializer_list<BlockId> more) const {
+  return joined(pending_behind(b), more);
+}
+
+std::vector<BlockId> FunctionPlan::staying(BlockId b) const { return joined(pending_[b], {b}); }
 
 bool FunctionPlan::must_blend(BlockId b, ptx::RegisterId r) const {
   return std::any_of(pending_[b].begin(), pending_[b].end(), [&](BlockId x) { return live.live(x, r); });
@@ -202,21 +212,21 @@ void FunctionPlan::find_pending() {
     for (BlockId b : order.blocks) {
       const auto& node = cfg.nodes[b];
       bool ends = node.exit == Exit::end || node.exit == Exit::conditional_end;
-      if (ends && !pending_[b].empty() && !lanes_vanish_) lanes_vanish_ = changed = true;
+      if (ends && !pending_behind(b).empty() && !lanes_vanish_) lanes_vanish_ = changed = true;
       if (node.exit == Exit::conditional_end && divergent_[b] && !lanes_vanish_)
         lanes_vanish_ = changed = true;
       bool sure = !lanes_vanish_;
       if (divergent_[b] || node.exit == Exit::end) {
-        std::vector<BlockId> set = pending_[b];
+        std::vector<BlockId> set = pending_behind(b);
         for (BlockId s : node.successors)
           if (!std::binary_search(set.begin(), set.end(), s))
             set.insert(std::lower_bound(set.begin(), set.end(), s), s);
         changed |= add_transition(b, set, sure && !ends);
       } else {
         for (BlockId s : node.successors) changed |= add_transition(b, with(b, {s}), true);
-        if (node.exit == Exit::conditional_end) changed |= add_transition(b, pending_[b], false);
+        if (node.exit == Exit::conditional_end) changed |= add_transition(b, pending_behind(b), false);
       }
-      if (holds(b)) changed |= add_transition(b, with(b, {b}), sure);
+      if (holds(b)) changed |= add_transition(b, staying(b), sure);
       if (may_leave_some(*this, b)) changed |= merge_into(pending_[b], {b}, ptx::kNone);
       if (may_be_empty_[b]) changed |= add_transition(b, pending_[b], sure);
     }

@@ -148,8 +148,12 @@ class FunctionPlan {
   /// Lanes may be waiting at `set`; where does control go after `b`? After the last tested one the function
   /// ends.
   std::vector<Target> targets(BlockId b, const std::vector<BlockId>& set) const;
-  /// pending(b) plus the given successors, sorted.
+  /// Blocks at which other lanes may be waiting when b ends: none behind a barrier to which all have come.
+  const std::vector<BlockId>& pending_behind(BlockId b) const;
+  /// pending_behind(b) plus the given successors, sorted.
   std::vector<BlockId> with(BlockId b, std::initializer_list<BlockId> more) const;
+  /// pending(b) and b itself, where a group waits.
+  std::vector<BlockId> staying(BlockId b) const;
 
   /// Lanes for which an instruction of this function gives false do nothing but wait (ptx/awaits.h).
   bool is_awaited(const ptx::Instruction& i) const { return ptx::is_awaited(function, cfg, i); }

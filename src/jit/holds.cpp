@@ -21,6 +21,10 @@ bool waits_alone(const ptx::Instruction& instruction) {
 
 namespace {
 
+bool is_block_barrier(const ptx::Instruction& i) {
+  return holds_lanes(*i.opcode) && i.opcode->row->text->scope == isa::Scope::cta;
+}
+
 bool is_warp_operation(const ptx::Instruction& i) {
   return holds_lanes(*i.opcode) && isa::is_of_warps(i.opcode->row->text->scope);
 }
@@ -158,6 +162,11 @@ bool barriers_apart(const FunctionPlan& plan) {
          });
 }
 
+bool gathers_all(const FunctionPlan& plan, BlockId b) {
+  return plan.holds(b) && is_block_barrier(plan.function.instructions[plan.function.blocks[b].begin]) &&
+         meeting_places(plan, b).empty();
+}
+
 ptx::Function split_at_holds(const ptx::Function& function) {
   ptx::Function split = function;
   split.blocks.clear();
@@ -167,7 +176,8 @@ ptx::Function split_at_holds(const ptx::Function& function) {
     split.blocks.push_back(block);
     for (std::uint32_t n = block.begin + 1; n < block.end; ++n) {
       const ptx::Instruction& i = function.instructions[n];
-      if (!holds_lanes(*i.opcode)) continue;
+      const bool is_behind_barrier = is_block_barrier(function.instructions[n - 1]);
+      if (!is_behind_barrier && !holds_lanes(*i.opcode)) continue;
       if (ptx::is_wgmma(i) && wgmma_run(function, block, i).step != 0) continue;
       split.blocks.back().end = n;
       split.blocks.push_back({n, block.end, "", block.no_unroll});

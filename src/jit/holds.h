@@ -37,8 +37,12 @@ bool may_meet_callee(const FunctionPlan& plan, BlockId b);
 /// @param plan  as the function is compiled: holding where that is needed
 bool barriers_apart(const FunctionPlan& plan);
 
-/// The function with a block boundary before every operation that holds lanes; but not within a run of
-/// wgmmas, at whose first all lanes were.
+/// b begins with a barrier of the block at which lanes wait until all that have not left are there: none is
+/// elsewhere when b ends.
+bool gathers_all(const FunctionPlan& plan, BlockId b);
+
+/// The function with a block boundary before every operation that holds lanes, and behind every barrier of
+/// the block, where none is elsewhere; but not within a run of wgmmas, at whose first all lanes were.
 ptx::Function split_at_holds(const ptx::Function& function);
 
 }  // namespace raddle::jit

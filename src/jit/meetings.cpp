@@ -162,7 +162,7 @@ void Meetings::continue_with(const Meeting& m) {
 /// The active lanes wait here while others run.
 void Meetings::stay() {
   masks_.add_waiting(cursor_.block, masks_.active());
-  flow_.go(plan_.with(cursor_.block, {cursor_.block}));
+  flow_.go(plan_.staying(cursor_.block));
 }
 
 /// The same where only other lanes of the warp let them go on.

@@ -94,7 +94,7 @@ void Terminators::end_or_go_to(BlockId otherwise) {
 
 void Terminators::end() {
   for_each_warp(code_, stream_, [&](const StreamWarp& warp) { leave(warp, warp.masks.active()); });
-  flow_.go(plan_.pending(cursor_.block));
+  flow_.go(plan_.pending_behind(cursor_.block));
 }
 
 /// The same where lanes may part.
@@ -153,8 +153,8 @@ void Terminators::split(const std::function<void()>& taken, const std::function<
 void Terminators::leave(const StreamWarp& warp, const Mask& lanes) {
   const exec::BlockKind kind = module_.kernel.kind();
   const bool thread_ends = f_.is_entry || (cursor_.instruction && cursor_.opcode().op == Op::exit);
-  const bool others_remain =
-      !plan_.pending(cursor_.block).empty() || plan_.cfg.nodes[cursor_.block].exit == Exit::conditional_end;
+  const bool others_remain = !plan_.pending_behind(cursor_.block).empty() ||
+                             plan_.cfg.nodes[cursor_.block].exit == Exit::conditional_end;
   auto* bits = warp.masks.bits(lanes);
   if (others_remain) warp.masks.set_inside(ir_.CreateAnd(warp.masks.inside(), ir_.CreateNot(bits)));
   if (!thread_ends) return parameters_.store_register_returns(lanes);
@@ -174,7 +174,7 @@ void Terminators::branch_by_lane() {
   const auto& successors = plan_.cfg.nodes[cursor_.block].successors;
   WarpValue index = registers_.read(f_.operands_of(last)[0]);
   Mask branching = registers_.executing(), astray = branching, staying = branching;
-  std::vector<BlockId> set = plan_.pending(cursor_.block);
+  std::vector<BlockId> set = plan_.pending_behind(cursor_.block);
   for (BlockId s : successors)
     if (auto at = std::lower_bound(set.begin(), set.end(), s); at == set.end() || *at != s) set.insert(at, s);
   std::vector<BlockId> distinct = targets;
