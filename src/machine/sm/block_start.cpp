@@ -145,10 +145,9 @@ bool Worker::take_entry(Block& block, CtaRun& grant) {
 std::uint32_t Worker::row_of(const Block& block, const CtaRun& run) const {
   const GridWork& grid = block.task->grid();
   if (run.count == 1 || run.index_step != 1 || run.past != CtaRun::Past::none || block.cluster != nullptr ||
-      grid.queue != nullptr ||
-      !run.task->distribution.kind.is_plain() || grid.counts_triggers || grid.triggers_at_start ||
-      grid.counts_begins || grid.clears_reserved || block.task->counts_touches || adversary_ ||
-      deterministic_ || machine_.options().recorder != nullptr)
+      grid.queue != nullptr || !run.task->distribution.kind.is_plain() || grid.counts_triggers ||
+      grid.triggers_at_start || grid.counts_begins || grid.clears_reserved || block.task->counts_touches ||
+      adversary_ || deterministic_ || machine_.options().recorder != nullptr)
     return 0;
   return std::min(run.count - 1, grid.extent()[0] - 1 - block.position->ctaid[0]);
 }
