@@ -295,7 +295,7 @@ bool Worker::step(Block& block) {
   --block.row;
   ++block.cta.ctaid[0];
   block.run.first = grant.first;
-  block.run.sm = block.cta.smid = grant.sm;
+  block.cta.smid = block.run.sm = grant.sm;
   grants_.drop_ctas(grant);
   block.cta.cluster_phase = block.cta.cluster_arrived = 0;
   begin_cta(block);
