@@ -115,6 +115,7 @@ enum class Affine : std::uint8_t {
   flip,          ///< d = a ^ b
   convert,       ///< d = a, integer width changed
   compare,       ///< p: how a compares with b
+  choose,        ///< d = a or b
 };
 
 enum class Status : std::uint8_t {

@@ -180,11 +180,12 @@ void FunctionPlan::share_registers_of_wgmmas() {
 
 void FunctionPlan::find_constants() {
   constants_.assign(function.registers.size(), nullptr);
+  writers_.assign(function.registers.size(), nullptr);
   std::vector<std::uint32_t> definitions(function.registers.size());
   ptx::RegisterUses uses;
   for (const auto& i : function.instructions) {
     ptx::register_uses(function, i, uses);
-    for (auto r : uses.definitions) ++definitions[r];
+    for (auto r : uses.definitions) ++definitions[r], writers_[r] = &i;
     auto operands = function.operands_of(i);
     if (i.opcode->row->text->affine != isa::Affine::move || i.guard != ptx::kNone || operands.size() != 2)
       continue;
@@ -192,7 +193,7 @@ void FunctionPlan::find_constants() {
       constants_[operands[0].index] = &operands[1];
   }
   for (ptx::RegisterId r = 0; r < definitions.size(); ++r)
-    if (definitions[r] != 1) constants_[r] = nullptr;
+    if (definitions[r] != 1) constants_[r] = nullptr, writers_[r] = nullptr;
 }
 
 bool FunctionPlan::awaits_phases() const {

@@ -166,6 +166,9 @@ class FunctionPlan {
   /// The immediate that a register holds wherever it is read: its only definition moves it there. Null if
   /// there is none.
   const ptx::Operand* constant(const ptx::Operand& o) const;
+  /// Of a register whose lanes lie a common distance apart but for those that a limit (min, max, selp) holds
+  /// back: that distance (limits.cpp).
+  std::optional<std::int64_t> step_within_limits(const ptx::Operand& o) const;
   /// Shape of an operand where the instruction reads it.
   Shape operand_shape(const ptx::Operand& o) const;
   /// Shape of the address of a load or store, in its own space.
@@ -205,6 +208,7 @@ class FunctionPlan {
   std::vector<bool> fenced_;  // by instruction, where wgmmas may end late
   std::vector<bool> same_;    // by register, where warps run together
   std::vector<const ptx::Operand*> constants_;
+  std::vector<const ptx::Instruction*> writers_;  // by register: its only definition
   const ptx::Dominators dominators_;
   InStep in_step_;
   std::vector<bool> in_cycle_;

@@ -221,10 +221,12 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
     for (unsigned e = 0; e < a.count; ++e) registers_.write_uniform(a.elements[e], a.type, values[e]);
     return;
   }
-  if (!by_vector && counts()) ++module_.statistics.not_vectorised;
+  const bool has_limits = !is_near && may_lie_within_limits(a, at);
+  if (!by_vector && !has_limits && counts()) ++module_.statistics.not_vectorised;
   if (is_near && !a.address.shape.checked) prefetch_next_turn(a, at);
   if (is_near && a.address.shape.checked && cursor_.plan.together) return load_together(a, at);
   const Parts values = !a.is_plain()              ? load_lanes(a)
+                       : has_limits               ? load_within_limits(a)
                        : !is_near                 ? load_gather(a)
                        : !a.address.shape.checked ? load_near(a)
                                                   : load_checked(

@@ -113,6 +113,8 @@ class MemoryAccess {
                     const std::function<void(const std::function<void(const Parts&)>&)>& ways);
   void load_together(const Access& a, const ptx::Operand& address);
   Parts load_gather(const Access& a);
+  bool may_lie_within_limits(const Access& a, const ptx::Operand& address) const;  // limits.cpp
+  Parts load_within_limits(const Access& a);
   Parts load_wrapped(const Access& a);
   Parts load_lanes(const Access& a);
   llvm::Value* load_single(const Access& a, llvm::Value* at);

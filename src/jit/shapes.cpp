@@ -269,6 +269,10 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
         return Shape::varying();
       return scaled(widen(shape(1), opcode.type(1)), 1);
     }
+    case Affine::choose:
+      if (isa::is_float(d.type) || (operands.size() > 3 && !operand_shape(operands[3]).uniform()))
+        return Shape::varying();
+      return equal(1, 2) ? per_part(1, 2) : Shape::varying();
     case Affine::compare:
     case Affine::none:
       return Shape::varying();
@@ -340,6 +344,7 @@ std::uint8_t FunctionPlan::result_alignment(const ptx::Instruction& i) const {
     case Affine::subtract:
     case Affine::flip:
     case Affine::join:
+    case Affine::choose:
       return limited(std::min(of(1), of(2)));
     case Affine::multiply:
       return limited(of(1) + of(2));

@@ -74,8 +74,9 @@ struct Block {
   Task* task = nullptr;
   Cluster* cluster = nullptr;                     ///< that it shares memory in; null: none
   CtaRun run;                                     ///< its CTA, to be reported
-  CtaRun* grant = nullptr;                        ///< the CTAs behind it, where its code may go on with them
+  CtaRun* grant = nullptr;                        ///< the CTAs behind it
   std::uint32_t followers = 0;                    ///< of these: with how many
+  std::uint32_t row = 0;                          ///< of these: to how many the worker steps (Worker::step)
   std::uint64_t began_ns = 0;                     ///< when it started, if somebody records
   std::uint64_t parked_ns = 0, parked_at_ns = 0;  ///< likewise: so long, so far; since when
   Rasteriser rasteriser;                          ///< of the grid

@@ -140,23 +140,25 @@ bool Worker::take_entry(Block& block, CtaRun& grant) {
   return false;
 }
 
-/// With how many of the run's other CTAs the code goes on by itself, or begins ahead: nothing may have to
-/// happen where one of them begins or ends.
-std::uint32_t Worker::followers_of(const Block& block, const CtaRun& run) const {
+/// How many of the run's other CTAs lie behind the block's along x, where nothing has to happen when one of
+/// them begins or ends.
+std::uint32_t Worker::row_of(const Block& block, const CtaRun& run) const {
   const GridWork& grid = block.task->grid();
-  const exec::Executable& code = *grid.executable;
-  if (run.count == 1 || !(code.goes_on || code.begins_ahead) || run.index_step != 1 ||
-      run.past != CtaRun::Past::none || block.cluster != nullptr || grid.queue != nullptr ||
-      !run.task->distribution.kind.is_plain() || grid.counts_triggers || grid.triggers_at_start ||
-      grid.counts_begins || grid.clears_reserved || block.task->counts_touches || adversary_ ||
-      deterministic_ || machine_.options().recorder != nullptr)
+  if (run.count == 1 || run.index_step != 1 || run.past != CtaRun::Past::none || block.cluster != nullptr ||
+      grid.queue != nullptr || !run.task->distribution.kind.is_plain() || grid.counts_triggers ||
+      grid.triggers_at_start || grid.counts_begins || grid.clears_reserved || block.task->counts_touches ||
+      adversary_ || deterministic_ || machine_.options().recorder != nullptr)
     return 0;
   return std::min(run.count - 1, grid.extent()[0] - 1 - block.position->ctaid[0]);
 }
 
-/// Takes a CTA off a run, and says with how many others of it the code may go on.
+/// Takes a CTA off a run, and says how many others of it follow: the code goes on with them by itself or
+/// begins ahead, or the worker steps from one to the next.
 void Worker::drop_with_followers(Block& block, CtaRun& grant) {
-  block.followers = block.cta.following = followers_of(block, grant);
+  const exec::Executable& code = *block.task->grid().executable;
+  const std::uint32_t row = row_of(block, grant);
+  block.followers = block.cta.following = code.goes_on || code.begins_ahead ? row : 0;
+  block.row = code.goes_on ? 0 : row;
   block.cta.smid_step = grant.sm_step;
   block.grant = &grant;
   grants_.drop_ctas(grant);
@@ -183,36 +185,43 @@ void Worker::take_cta(Block& block, CtaRun& grant) {
   block.run.count = 1;
   block.run.past = CtaRun::Past::none;
   if (machine_.options().recorder != nullptr) block.began_ns = now_ns(), block.parked_ns = 0;
-  turn_began_ = progress_;
-  block.status = Block::Status::waiting;
   cta.launch = is_counted(block.run) ? block.task->counting.get() : &block.task->grid().context;
   cta.smid = grant.sm;
-  cta.live_threads = cta.thread_count;
   cta.cluster_phase = cta.cluster_arrived = 0;
-  cta.running_warp = cta.running_lane = cta.running_line = 0;
   if (block.cluster != nullptr) {
     cta.cluster_rank = position.cluster_rank;
     cta.warp_slots = block.cluster->warp_slots(cta.cluster_rank, *cta.network);
-  } else {
-    block.alone.live.store(1, std::memory_order_relaxed);
-    block.barrier_alone.store(1, std::memory_order_relaxed);
   }
   drop_with_followers(block, grant);
   if (block.task->grid().clears_reserved) std::memset(exec::own_memory(cta), 0, exec::kReservedShared);
-  if (block.kind != exec::BlockKind::loops) std::memset(cta.barriers, 0, sizeof cta.barriers);
-  block.wgmma_operands.clear();
   if (adversary_) begin_copies(block);
+  bump(counters_.ctas_taken);
+  begin_cta(block);
+  if (block.task->grid().triggers_at_start) trigger(block);
+  if (block.task->grid().counts_begins) count_begin(*block.task);
+}
+
+/// What every CTA finds, wherever it lies.
+void Worker::begin_cta(Block& block) {
+  exec::CtaContext& cta = block.cta;
+  turn_began_ = progress_;
+  block.status = Block::Status::waiting;
+  cta.live_threads = cta.thread_count;
+  cta.running_warp = cta.running_lane = cta.running_line = 0;
+  if (block.cluster == nullptr) {
+    block.alone.live.store(1, std::memory_order_relaxed);
+    block.barrier_alone.store(1, std::memory_order_relaxed);
+  }
+  block.wgmma_operands.clear();
   block.turns = block.yielded = block.current = 0;
   block.triggered = block.meets_cluster = block.idles = false;
   block.grid_waits = 0;
+  block.word_waits = 0;
   block.children = nullptr;
-  if (block.task->grid().triggers_at_start) trigger(block);
-  if (block.task->grid().counts_begins) count_begin(*block.task);
   if (block.kind == exec::BlockKind::fibers) {
     prepare_warps(block);
   } else {
     block.unfinished = block.runnable = 1;
-    block.word_waits = 0;
     block.runners[0]->suspended = nullptr;
   }
 }
@@ -236,8 +245,8 @@ void Worker::prepare_warps(Block& block) {
           1;
   }
   block.unfinished = block.runnable = count == 32 ? ~0u : (1u << count) - 1;
+  std::memset(block.cta.barriers, 0, sizeof block.cta.barriers);  // other kinds have none
   block.barriers_in_use = 0;
-  block.word_waits = 0;
   block.waiters.fill(0);
   if (random_ != 0) block.current = pick(block.runnable, 0);
 }
@@ -268,6 +277,31 @@ CtaRun* Worker::next_of_task(Block& block) {
   return next;
 }
 
+/// After a CTA of a row, where the worker has nothing else to look at: goes on with the one behind it. What
+/// a CTA's place decides is asked once a row, as a small block takes no longer than the questions.
+bool Worker::step(Block& block) {
+  const Task& task = *block.task;
+  if (block.row == 0 || grants_.empty() || started_.size() != 1 || poll_.load(std::memory_order_relaxed) != 0)
+    return false;
+  CtaRun& grant = grants_.front();
+  if (&grant != block.grant || grant.task != &task || grant.first != block.run.first + 1 ||
+      task.stop.load(std::memory_order_relaxed) != 0 || task.preempted.load(std::memory_order_relaxed) ||
+      more_urgent_than(task))
+    return false;
+  ++progress_;
+  task.grid().space->block_count(id_).add(1);
+  report_finished(block.run);
+  if (block.followers != 0) block.cta.following = --block.followers;
+  --block.row;
+  ++block.cta.ctaid[0];
+  block.run.first = grant.first;
+  block.cta.smid = block.run.sm = grant.sm;
+  grants_.drop_ctas(grant);
+  block.cta.cluster_phase = block.cta.cluster_arrived = 0;
+  begin_cta(block);
+  return true;
+}
+
 void Worker::trigger(Block& block) {
   if (std::exchange(block.triggered, true)) return;
   Task& task = *block.task;
@@ -290,6 +324,7 @@ void Worker::leave_cluster(Block& block) {
 // After the last thread of a CTA exited: reports it, and takes the next CTA of the same task.
 // @returns false if the block is to go back to the scheduler, idle
 bool Worker::continue_with_next(Block& block) {
+  if (step(block)) return true;
   if (block.followers != 0) count_followers(block);
   if (adversary_) finish_copies(block);
   if (block.cluster != nullptr) leave_cluster(block);

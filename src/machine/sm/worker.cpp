@@ -19,11 +19,6 @@
 namespace raddle::machine {
 namespace {
 thread_local Worker* this_worker __attribute__((tls_model("initial-exec"))) = nullptr;
-
-void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
-  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 Worker* current_worker() { return this_worker; }

@@ -47,10 +47,15 @@ struct RawFault {
 /// Counters of one worker; read by others while it runs, so relaxed atomics written by one thread.
 struct WorkerCounters {
   std::atomic<std::uint64_t> grants{0};        ///< runs received
+  std::atomic<std::uint64_t> ctas_taken{0};    ///< that began otherwise than as the next of a row
   std::atomic<std::uint64_t> peak_started{0};  ///< blocks started at once
   std::atomic<std::uint64_t> sleeps{0};
   std::atomic<int> cpu{-1};  ///< pinned to; -1: not pinned
 };
+
+inline void bump(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
+  counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
 
 class FaultBuffer;
 class ThreadCopies;
@@ -255,7 +260,9 @@ class Worker {
   bool bind(Block& block, const CtaRun& grant);
   bool bind_memory(Block& block);
   void take_cta(Block& block, CtaRun& grant);
-  std::uint32_t followers_of(const Block& block, const CtaRun& run) const;
+  void begin_cta(Block& block);
+  bool step(Block& block);
+  std::uint32_t row_of(const Block& block, const CtaRun& run) const;
   void drop_with_followers(Block& block, CtaRun& grant);
   void count_followers(Block& block);
   bool take_entry(Block& block, CtaRun& grant);

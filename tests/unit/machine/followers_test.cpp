@@ -76,6 +76,31 @@ TEST_F(Followers, SpareTheMachineItsWorkBetweenThem) {
   EXPECT_EQ(calls_, 500u) << "nothing follows along x";
 }
 
+// Code that does not go on by itself: the worker steps along x, and is asked about a CTA's place once a row.
+TEST_F(Followers, TheWorkerStepsAlongRows) {
+  open({.workers = 1});
+  for (const GridSize& grid : {GridSize{20000}, {1000, 7, 3}, {1, 500}, {5, 5, 5}}) {
+    std::map<Place, std::uint32_t> found;
+    auto kernel = TestKernel::of_blocks([&](exec::CtaContext& cta) {
+      EXPECT_EQ(cta.live_threads, cta.thread_count);
+      EXPECT_TRUE(found.emplace(Place{cta.ctaid[0], cta.ctaid[1], cta.ctaid[2]}, cta.smid).second);
+      cta.live_threads = 0;
+      cta.running_warp = 3;
+    });
+    const std::uint64_t before = machine_->worker(0).counters().ctas_taken;
+    const std::uint64_t completed = space_->blocks_completed();
+    EXPECT_EQ(run(kernel, grid).kind, exec::FaultKind::none);
+    const std::uint64_t ctas = std::uint64_t{grid.x} * grid.y * grid.z;
+    ASSERT_EQ(found.size(), ctas);
+    EXPECT_EQ(space_->blocks_completed() - completed, ctas);
+    const std::uint64_t taken = machine_->worker(0).counters().ctas_taken - before;
+    if (grid.x == 20000)
+      EXPECT_LT(taken, ctas / 8) << "runs of CTAs are long where there are many";
+    else if (grid.x == 1)
+      EXPECT_EQ(taken, ctas) << "nothing follows along x";
+  }
+}
+
 // Grids that fit whole, so that their places do not depend on what ends first.
 TEST_F(Followers, AreWhereTheDistributorHasPlacedThem) {
   for (const GridSize& grid : {GridSize{4000}, {70, 9, 4}}) {
