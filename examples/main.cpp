@@ -23,7 +23,7 @@ constexpr const char* kUsage =
     "[--small] [--only=NAME,...]\n"
     "  --engine  which engine must run the kernels (jit)\n"
     "  --simd    widest vectors of the jit: avx512, avx2, sse42\n"
-    "  --tier    of the jit: quick, optimised\n"
+    "  --tier    of the jit: quick, balanced, optimised\n"
     "  --kernels directory of other PTX files for the same kernels than those checked in\n"
     "  --threads per block where the kernel leaves it open, a multiple of 32 (256)\n"
     "  --small   small problems, as --engine=interp uses anyway\n"

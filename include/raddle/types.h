@@ -57,9 +57,9 @@ struct DeviceOptions {
   /// How the device contexts of the machine share it; none: in turns where `context` is named, else there is
   /// one.
   std::optional<ContextMode> contexts;
-  std::string engine;      ///< "jit", "interp"; empty: jit where it is built
-  std::string simd;        ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
-  std::string tier;        ///< of jit: "quick" (soon ready), "optimised"; empty: by size, then by use
+  std::string engine;  ///< "jit", "interp"; empty: jit where it is built
+  std::string simd;    ///< widest vectors of jit: "avx512", "avx2", "sse42"; empty: what the host has
+  std::string tier;    ///< of jit: "quick" (soon ready), "balanced", "optimised"; empty: by size, then by use
   std::string code_cache;  ///< directory of compiled code; "off": none; empty: RADDLE_CACHE, ~/.cache/raddle
   unsigned workers = 0;    ///< kernel-running threads; 0: one per usable core
   bool pin = true;         ///< pin them to cores; RADDLE_PIN=off overrides

@@ -42,13 +42,13 @@ int isa(const IsaOptions& options);
 /// The machine that `run` and `device` open.
 struct MachineOptions {
   std::string shape = "h200";
-  std::string policy = "lake";                 ///< of the work distributor
-  std::string distributor;                     ///< its other options, as text; likewise below
-  std::string simd;                            ///< widest vectors of the JIT; empty: the host's
-  std::string engine;                          ///< empty: the default one
-  std::string tier;                            ///< of the JIT: quick, optimised; empty: by size, then by use
-  std::string code_cache;                      ///< directory, or `off`; empty: the user's
-  unsigned workers = 0;                        ///< 0: one per usable core
+  std::string policy = "lake";  ///< of the work distributor
+  std::string distributor;      ///< its other options, as text; likewise below
+  std::string simd;             ///< widest vectors of the JIT; empty: the host's
+  std::string engine;           ///< empty: the default one
+  std::string tier;             ///< of the JIT: quick, balanced, optimised; empty: by size, then by use
+  std::string code_cache;       ///< directory, or `off`; empty: the user's
+  unsigned workers = 0;         ///< 0: one per usable core
   std::optional<std::uint64_t> deterministic;  ///< seed
   std::string asynchrony;                      ///< as machine::parse_asynchrony reads it
   std::string matrix_arithmetic;               ///< as exec::parse_matrix_arithmetic reads it

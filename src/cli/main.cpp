@@ -104,8 +104,10 @@ void add_machine(CLI::App& command, MachineOptions& options) {
       ->check(CLI::IsMember({"interp", "jit"}));
   command.add_option("--simd", options.simd, "widest vectors of the JIT; the host's, if not given")
       ->check(CLI::IsMember({"avx512", "avx2", "sse42"}));
-  command.add_option("--tier", options.tier, "of the JIT; large kernels start quick, if not given")
-      ->check(CLI::IsMember({"quick", "optimised"}));
+  command
+      .add_option("--tier", options.tier,
+                  "of the JIT; kernels start balanced, large ones quick, and become optimised, if not given")
+      ->check(CLI::IsMember({"quick", "balanced", "optimised"}));
   command.add_option("--code-cache", options.code_cache,
                      "directory of compiled code, or off; RADDLE_CACHE or ~/.cache/raddle, if not given");
   add_count(command, "--workers", options.workers, "kernel-running threads; 0: one per usable core");

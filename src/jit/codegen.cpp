@@ -341,16 +341,15 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   const auto report = [&](const char* code, std::size_t left, const std::string& unknown) {
     if (dump_wanted("times"))
       fmt::print(stderr, "{}, {}: {} instructions of LLVM, then {}; passes {:.2f} ms, {} {:.2f} ms{}{}\n",
-                 module.getSourceFileName(), tier == Tier::quick ? "quick" : "optimised", written, left,
-                 optimised - start, code, processor_milliseconds() - optimised,
-                 unknown.empty() ? "" : "; left to LLVM: ", unknown);
+                 module.getSourceFileName(), name_of(tier), written, left, optimised - start, code,
+                 processor_milliseconds() - optimised, unknown.empty() ? "" : "; left to LLVM: ", unknown);
   };
-  if (tier == Tier::quick) {
+  if (tier != Tier::optimised) {
     std::string unknown;
     auto made = baseline::generate(module, target, *machine, unknown);
     report("baseline code", module.getInstructionCount(), unknown);
     if (made) return Compilation::Object(std::move(made));
-    split_long_blocks(module);
+    if (tier == Tier::quick) split_long_blocks(module);
   }
   load_constants(module, tier == Tier::quick ? LoadedConstants::all : LoadedConstants::by_lane);
   optimised = processor_milliseconds();

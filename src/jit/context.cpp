@@ -181,7 +181,7 @@ void Context::poll() {
   auto* poll_word = cta_field(offsetof(exec::CtaContext, poll), ir_.getPtrTy(), "poll");
   auto* word = ir_.CreateAlignedLoad(ir_.getInt32Ty(), poll_word, llvm::Align(4), "polled");
   word->setAtomic(llvm::AtomicOrdering::Monotonic);
-  code_.if_then(ir_.CreateICmpNE(word, ir_.getInt32(0)), [&] { call_service(exec::Service::poll, {}); });
+  code_.if_seldom(ir_.CreateICmpNE(word, ir_.getInt32(0)), [&] { call_service(exec::Service::poll, {}); });
 }
 
 }  // namespace raddle::jit

@@ -16,6 +16,7 @@
 #include <limits>
 
 #include "base/assert.h"
+#include "jit/baseline/generator.h"
 #include "jit/block.h"
 #include "jit/code_cache.h"
 #include "jit/codegen.h"
@@ -39,20 +40,22 @@ std::string bitcode_of(const llvm::Module& module) {
   return bitcode;
 }
 
-/// Kernels beyond it start as quick code: PTX instructions, device functions included. Below, the optimised
-/// tier takes well under a second (bench/micro).
+/// Kernels beyond it start as quick code: PTX instructions, device functions included. Below, balanced code
+/// takes a third of a second (bench/micro).
 constexpr std::size_t kLargeKernel = 2000;
 /// What the optimised tier is expected to take, in seconds per PTX instruction: as long must the kernel have
 /// run.
 constexpr double kSecondsPerInstruction = 300e-6;
-/// Processor time, in seconds, for which a launch waits for optimised code, and after which such code is
-/// given up.
+/// Processor time, in seconds, for which a launch waits for better code than quick, and after which such code
+/// is given up.
 constexpr double kPatience = 2, kBudget = 30;
 /// What LLVM's least effort takes for a function and a block beside their instructions, in instructions; and
 /// how many instructions are too many. The largest kernels met in libraries count 60,000.
 constexpr std::size_t kFunctionSize = 60, kBlockSize = 40, kBeyond = 200'000;
 /// Bytes of the host's stack that services (printf, malloc, launches) may take, called from anywhere.
 constexpr std::uint64_t kServiceStack = 256u << 10;
+/// Bytes that better code may take more than what a kernel starts with: LLVM's spills may be a few more.
+constexpr std::uint64_t kStackOfLater = 4096;
 
 class JitEngine final : public exec::Engine {
  public:
@@ -99,9 +102,11 @@ class JitEngine final : public exec::Engine {
     const std::size_t instructions = instructions_of(compiled, kernel, needs);
     TRY(make_code(std::move(llvm), entry, instructions, *executable));
     if (dump_wanted("times"))
-      fmt::print(stderr, "{}: {} instructions; analyses and IR {:.2f} ms, key and link {:.2f} ms\n",
-                 module.functions[kernel].name, instructions, written - begun,
-                 processor_milliseconds() - written);
+      fmt::print(
+          stderr,
+          "{}: {} instructions; analyses and IR {:.2f} ms, key and link {:.2f} ms; {} bytes of stack\n",
+          module.functions[kernel].name, instructions, written - begun, processor_milliseconds() - written,
+          executable->stack_bytes);
     executable->statistics.compile_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return std::unique_ptr<exec::Executable>(std::move(executable));
@@ -241,7 +246,6 @@ class JitEngine final : public exec::Engine {
   /// What an object is made from, and what it will be called by.
   struct Source {
     std::string bitcode, entry;
-    CodeKey key;
   };
 
   /// From IR to code that can be called: out of the cache, or in the tier that was asked for, or in tiers.
@@ -252,65 +256,83 @@ class JitEngine final : public exec::Engine {
     llvm::raw_string_ostream report(broken);
     if (verification_wanted() && llvm::verifyModule(*llvm->module, &report))
       return Error::unsupported("its code is no valid LLVM: {}", broken);
-    Source source{.bitcode = {}, .entry = entry, .key = {}};
+    Source source{.bitcode = {}, .entry = entry};
     if (caches_ || !tier_) source.bitcode = bitcode_of(*llvm->module);
-    if (caches_) source.key = key_of(source.bitcode, tier_.value_or(Tier::optimised));
     executable.statistics.is_quick = tier_ == Tier::quick;
-    if (auto object = caches_ ? cache_.find(source.key) : nullptr) {
-      executable.statistics.from_cache = true;
-      return link(std::move(object), entry, executable);
-    }
+    const Tier wanted = tier_.value_or(Tier::optimised);
+    if (auto object = cached(source, wanted, executable)) return link(std::move(object), entry, executable);
     if (!tier_) return make_in_tiers(std::move(llvm), std::move(source), instructions, executable);
-    TRY_ASSIGN(auto object, make_now(code_from(std::move(llvm), *tier_)));
-    if (caches_) cache_.store(source.key, object->getBuffer());
-    return link(std::move(object), entry, executable);
+    TRY_ASSIGN(auto object, make_now(code_from(std::move(llvm), wanted)));
+    return use(std::move(object), source, wanted, executable);
   }
 
   CodeKey key_of(const std::string& bitcode, Tier tier) const {
     return code_key({bitcode, target_.cpu, target_.features, std::to_string(target_.vector_bits),
-                     tier == Tier::quick ? "quick" : "optimised", LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
+                     std::string(name_of(tier)), LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
   }
 
-  /// Optimised code if that is made soon. Else quick code, which serves until the optimised code is there: a
-  /// large kernel's is begun only when the kernel has run for long. What cannot be optimised stays quick.
+  /// @returns null if there is none
+  std::unique_ptr<llvm::MemoryBuffer> cached(const Source& source, Tier tier, JitExecutable& executable) {
+    auto object = caches_ ? cache_.find(key_of(source.bitcode, tier)) : nullptr;
+    if (object) executable.statistics.from_cache = true;
+    return object;
+  }
+
+  /// Kernels start balanced where the host has such code, and are optimised when they have run for long. A
+  /// large kernel, and one whose first code is not made soon, starts quick.
   Result<void> make_in_tiers(std::shared_ptr<OwnModule> llvm, Source source, std::size_t instructions,
                              JitExecutable& executable) {
-    const bool is_large = instructions > kLargeKernel;
-    std::shared_ptr<Compilation> begun;
-    if (!is_large) {
-      begun = compilations_.start(code_from(std::move(llvm), Tier::optimised), Compilation::Urgency::awaited,
-                                  kBudget);
-      auto object = begun->await(kPatience);
-      if (!object)
-        begun = nullptr;
-      else if (*object)
-        return use_optimised(std::move(*object), source, executable);
+    if (instructions > kLargeKernel) {
+      TRY(start_quick(code_from(std::move(llvm), Tier::quick), source, executable));
+      optimise_when_hot(executable, std::move(source), instructions);
+      return {};
     }
-    executable.statistics.is_quick = true;
-    TRY_ASSIGN(auto quick, make_now(llvm ? code_from(std::move(llvm), Tier::quick)
-                                         : code_from(source.bitcode, Tier::quick)));
-    TRY(link(std::move(quick), source.entry, executable));
-    if (begun)
-      improve(executable, std::move(begun), std::move(source));
-    else if (is_large)
-      executable.when_hot(static_cast<double>(instructions) * kSecondsPerInstruction,
-                          [this, &executable, source = std::move(source)] {
-                            improve(executable,
-                                    compilations_.start(code_from(source.bitcode, Tier::optimised),
-                                                        Compilation::Urgency::background, kBudget),
-                                    source);
-                          });
+    const Tier first = baseline::writes_for(target_) ? Tier::balanced : Tier::optimised;
+    if (first == Tier::balanced)
+      if (auto object = cached(source, first, executable)) {
+        TRY(link(std::move(object), source.entry, executable));
+        optimise_when_hot(executable, std::move(source), instructions);
+        return {};
+      }
+    auto begun =
+        compilations_.start(code_from(std::move(llvm), first), Compilation::Urgency::awaited, kBudget);
+    auto object = begun->await(kPatience);
+    if (object && *object) {
+      TRY(use(std::move(*object), source, first, executable));
+      if (first == Tier::balanced) optimise_when_hot(executable, std::move(source), instructions);
+      return {};
+    }
+    TRY(start_quick(code_from(source.bitcode, Tier::quick), source, executable));
+    if (object) improve(executable, std::move(begun), std::move(source), first);
     return {};
   }
 
-  /// Puts optimised code in the place of quick code when it is made. A failure leaves the quick code in
+  Result<void> start_quick(Compilation::Make make, const Source& source, JitExecutable& executable) {
+    executable.statistics.is_quick = true;
+    TRY_ASSIGN(auto quick, make_now(std::move(make)));
+    return link(std::move(quick), source.entry, executable);
+  }
+
+  void optimise_when_hot(JitExecutable& executable, Source source, std::size_t instructions) {
+    executable.when_hot(static_cast<double>(instructions) * kSecondsPerInstruction,
+                        [this, &executable, source = std::move(source)] {
+                          improve(executable,
+                                  compilations_.start(code_from(source.bitcode, Tier::optimised),
+                                                      Compilation::Urgency::background, kBudget),
+                                  source, Tier::optimised);
+                        });
+  }
+
+  /// Puts better code in the place of what a kernel started with when it is made. A failure leaves that in
   /// place, which is right as well.
-  void improve(JitExecutable& executable, std::shared_ptr<Compilation> compilation, Source source) {
+  void improve(JitExecutable& executable, std::shared_ptr<Compilation> compilation, Source source,
+               Tier tier) {
     executable.improvement = compilation;
-    compilation->then([this, source = std::move(source), &executable](Compilation::Outcome object) {
+    compilation->then([this, source = std::move(source), tier, &executable](Compilation::Outcome object) {
       Result<void> used =
-          object ? use_optimised(std::move(*object), source, executable) : Result<void>(object.error());
-      if (!used) fmt::print(stderr, "raddle: warning: quick code keeps running: {}\n", used.error().message);
+          object ? use(std::move(*object), source, tier, executable) : Result<void>(object.error());
+      if (!used)
+        fmt::print(stderr, "raddle: warning: the code so far keeps running: {}\n", used.error().message);
     });
   }
 
@@ -340,9 +362,9 @@ class JitEngine final : public exec::Engine {
     return made;
   }
 
-  Result<void> use_optimised(std::unique_ptr<llvm::MemoryBuffer> object, const Source& source,
-                             JitExecutable& executable) {
-    if (caches_) cache_.store(source.key, object->getBuffer());
+  Result<void> use(std::unique_ptr<llvm::MemoryBuffer> object, const Source& source, Tier tier,
+                   JitExecutable& executable) {
+    if (caches_) cache_.store(key_of(source.bitcode, tier), object->getBuffer());
     return link(std::move(object), source.entry, executable);
   }
 
@@ -375,7 +397,7 @@ class JitEngine final : public exec::Engine {
     const std::uint64_t stack =
         stack_of_all_functions(object->getMemBufferRef()) + executable.call_stack + kServiceStack;
     if (executable.stack_bytes != 0 && stack > executable.stack_bytes) return {};
-    executable.stack_bytes = std::max(executable.stack_bytes, stack);
+    if (executable.stack_bytes == 0) executable.stack_bytes = stack + kStackOfLater;
     auto failed = [](llvm::Error error) {
       return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(std::move(error)));
     };
@@ -411,6 +433,16 @@ class JitEngine final : public exec::Engine {
 };
 
 }  // namespace
+
+std::string_view name_of(Tier tier) {
+  return tier == Tier::quick ? "quick" : tier == Tier::balanced ? "balanced" : "optimised";
+}
+
+std::optional<Tier> tier_named(std::string_view name) {
+  for (const Tier tier : {Tier::quick, Tier::balanced, Tier::optimised})
+    if (name == name_of(tier)) return tier;
+  return {};
+}
 
 std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options) {
   return std::make_unique<JitEngine>(options);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "exec/access.h"
 #include "exec/executable.h"
@@ -15,9 +16,14 @@ enum class SimdLevel { host, avx512, avx2, sse42 };
 
 /// How much work goes into the code. Results are the same bit for bit.
 enum class Tier : std::uint8_t {
-  quick,      ///< soon ready: hardly optimised
+  quick,     ///< soon ready: hardly optimised
+  balanced,  ///< optimised, but written by this project's own generator, in a third of the time; hosts that it
+             ///< does not write for get optimised code
   optimised,  ///< as fast as it gets
 };
+std::string_view name_of(Tier tier);
+/// @returns none for a name that is no tier's
+std::optional<Tier> tier_named(std::string_view name);
 
 /// Which kernels have a second form, in which lanes of several warps run together (together.h). Results are
 /// the same, but for the order of what is in no order.
@@ -35,10 +41,10 @@ enum class OneByOne : std::uint8_t {
 
 struct EngineOptions {
   SimdLevel simd = SimdLevel::host;
-  std::optional<Tier>
-      tier;           ///< of every kernel; none: large kernels start quick and are optimised once it pays
-  bool cache = true;  ///< look compiled code up before making it (jit/code_cache.h)
-  std::string cache_directory;               ///< where it is kept for other processes; empty: not on disk
+  std::optional<Tier> tier;     ///< of every kernel; none: kernels start balanced, large ones quick, and are
+                                ///< optimised once it pays
+  bool cache = true;            ///< look compiled code up before making it (jit/code_cache.h)
+  std::string cache_directory;  ///< where it is kept for other processes; empty: not on disk
   exec::AccessListener* listener = nullptr;  ///< hears of every access as its code is written
   Together together = Together::where_it_gains;
   OneByOne one_by_one = OneByOne::where_it_gains;

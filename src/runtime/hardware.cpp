@@ -50,9 +50,8 @@ Result<jit::SimdLevel> simd_level(const std::string& name) {
 
 Result<std::optional<jit::Tier>> tier(const std::string& name) {
   if (name.empty()) return std::optional<jit::Tier>{};
-  if (name == "quick") return std::optional(jit::Tier::quick);
-  if (name == "optimised") return std::optional(jit::Tier::optimised);
-  return Error::make(ErrorCode::not_found, "no tier '{}'; there are quick, optimised", name);
+  if (const auto known = jit::tier_named(name)) return known;
+  return Error::make(ErrorCode::not_found, "no tier '{}'; there are quick, balanced, optimised", name);
 }
 #endif
 

@@ -25,7 +25,7 @@ constexpr const char* kHelp = R"(test_diff [options]
   --minutes M      as --seconds; then the count is open
   --log FILE       append a line about the run to a table (tests/diff/LOG.md)
   --commit TEXT    what the line says was tested
-  --engines LIST   interp, avx512, avx2, sse42, quick, quick_avx2, host, together; the first is the oracle (default: every)
+  --engines LIST   interp, avx512, avx2, sse42, quick, quick_avx2, balanced, balanced_avx2, host, together; the first is the oracle (default: every)
   --in-turn        each program on the first two engines and one of the others in turn, by its seed; on every
                    one with RADDLE_TEST_EXHAUSTIVE=1 (./test --exhaustive)
   --print          only print the programs

@@ -23,7 +23,7 @@ struct Options {
 constexpr const char* kHelp = R"(test_isa [options]
   --chapter NAME    only the rows of src/isa/NAME ('errors': only the malformed files)
   --row ID          only this row
-  --engines LIST    interp, avx512, avx2, sse42, quick, quick_avx2, quick_sse42, host; the first is the oracle (default: all)
+  --engines LIST    interp, avx512, avx2, sse42, quick, quick_avx2, quick_sse42, balanced, balanced_avx2, host; the first is the oracle (default: all)
   --rounds N        rounds of random operands per spelling (default 2)
   --limit N         spellings per row before sampling (default 30)
   --seed S          seed of the random operands, the samples and the engines' turns (default RADDLE_TEST_SEED, or 1)

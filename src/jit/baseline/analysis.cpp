@@ -25,7 +25,9 @@ const llvm::Value* address_in(const llvm::Instruction& i) {
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) return load->getPointerOperand();
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i)) return store->getPointerOperand();
   const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-  if (call && call->getIntrinsicID() == llvm::Intrinsic::masked_load) return call->getArgOperand(0);
+  if (call && (call->getIntrinsicID() == llvm::Intrinsic::masked_load ||
+               call->getIntrinsicID() == llvm::Intrinsic::prefetch))
+    return call->getArgOperand(0);
   if (call && call->getIntrinsicID() == llvm::Intrinsic::masked_store) return call->getArgOperand(1);
   return nullptr;
 }
@@ -48,6 +50,56 @@ bool is_splat(const llvm::User* user) {
   return shuffle && llvm::isa<llvm::UndefValue>(shuffle->getOperand(1)) &&
          std::all_of(shuffle->getShuffleMask().begin(), shuffle->getShuffleMask().end(),
                      [](int from) { return from <= 0; });
+}
+
+bool is_only_address_here(const llvm::Instruction& i) {
+  return !i.use_empty() && llvm::all_of(i.users(), [&](const llvm::User* user) {
+    const auto* at = llvm::dyn_cast<llvm::Instruction>(user);
+    return at && at->getParent() == i.getParent() && is_address_only(*user, i);
+  });
+}
+
+/// A sum that is an address and nothing else, so that it folds into what reads or writes there.
+bool is_folded_sum(const llvm::Value* value) {
+  const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (!sum || sum->getOpcode() != llvm::Instruction::Add || !sum->getType()->isIntegerTy(64)) return false;
+  if (llvm::isa<llvm::Constant>(sum->getOperand(0))) return false;
+  const auto* distance = llvm::dyn_cast<llvm::Constant>(sum->getOperand(1));
+  if (distance && (!llvm::isa<llvm::ConstantInt>(distance) ||
+                   !llvm::cast<llvm::ConstantInt>(distance)->getValue().isSignedIntN(31)))
+    return false;
+  return !sum->use_empty() && llvm::all_of(sum->users(), [&](const llvm::User* user) {
+    const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(user);
+    return cast && cast->getParent() == sum->getParent() && is_only_address_here(*cast);
+  });
+}
+
+/// What a store puts back to where its operand was loaded, with nothing written between: one instruction.
+bool is_update_of_memory(const llvm::Value* value) {
+  const auto* update = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  if (!update || !update->hasOneUse() ||
+      !(update->getType()->isIntegerTy(32) || update->getType()->isIntegerTy(64)))
+    return false;
+  const unsigned opcode = update->getOpcode();
+  if (opcode != llvm::Instruction::Add && opcode != llvm::Instruction::Sub && !update->isBitwiseLogicOp())
+    return false;
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(update->getOperand(0));
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(*update->user_begin());
+  if (!load || !store || !load->hasOneUse() || !load->isSimple() || !store->isSimple() ||
+      store->getValueOperand() != update || store->getPointerOperand() != load->getPointerOperand() ||
+      load->getParent() != store->getParent() || update->getParent() != store->getParent())
+    return false;
+  constexpr unsigned kNear = 8;
+  const llvm::Instruction* i = load->getNextNode();
+  for (unsigned n = 0; n < kNear && i != store; ++n, i = i->getNextNode())
+    if (!i || i->mayWriteToMemory()) return false;
+  return i == store;
+}
+
+/// The same for an element of an array.
+bool is_folded_element(const llvm::Instruction& i) {
+  const auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(&i);
+  return gep && is_only_address_here(i) && index_of(*gep, gep->getModule()->getDataLayout());
 }
 
 /// The upper half of each lane, as a high product takes it.
@@ -75,6 +127,28 @@ Place place_of(const llvm::Value* pointer, const llvm::DataLayout& layout) {
     pointer = gep->getPointerOperand();
   }
   return {pointer, distance};
+}
+
+std::optional<Index> index_of(const llvm::GetElementPtrInst& element, const llvm::DataLayout& layout) {
+  llvm::MapVector<llvm::Value*, llvm::APInt> scaled;
+  llvm::APInt distance(64, 0);
+  if (element.getType()->isVectorTy() || llvm::isa<llvm::Constant>(element.getPointerOperand()) ||
+      !element.collectOffset(layout, 64, scaled, distance) || scaled.size() != 1 ||
+      !distance.isSignedIntN(30))
+    return {};
+  const auto& [number, scale] = *scaled.begin();
+  const std::uint64_t bytes = scale.getZExtValue();
+  if (!number->getType()->isIntegerTy(64) || !(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8))
+    return {};
+  return Index{number, bytes, distance.getSExtValue()};
+}
+
+bool compares_all_bits(const llvm::ICmpInst& i) {
+  const auto* number = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1));
+  const auto* bits = llvm::dyn_cast<llvm::BitCastInst>(i.getOperand(0));
+  if (!number || !bits || !i.isEquality() || !(number->isZero() || number->isMinusOne())) return false;
+  const auto* lanes = llvm::dyn_cast<llvm::FixedVectorType>(bits->getSrcTy());
+  return lanes && lanes->getElementType()->isIntegerTy(1) && lanes->getNumElements() >= 8;
 }
 
 Analysis::Analysis(const llvm::Function& function, Code& code, const Form& form)
@@ -112,6 +186,17 @@ void Analysis::defer(const llvm::Instruction& i) {
             all_users([&](const llvm::User* user) { return in_block(user) && is_splat(user); });
   } else if (!form_.mask_registers && is_upper_half(i)) {
     waits = true;
+  } else if (llvm::isa<llvm::IntToPtrInst>(i) && !i.getType()->isVectorTy()) {
+    waits = is_folded_sum(i.getOperand(0));
+  } else if (is_folded_sum(&i) || is_folded_element(i) || is_update_of_memory(&i)) {
+    waits = true;
+  } else if (llvm::isa<llvm::LoadInst>(i)) {
+    waits = i.hasOneUse() && is_update_of_memory(*i.user_begin()) && i.user_begin()->getOperand(0) == &i;
+  } else if (form_.mask_registers && llvm::isa<llvm::BitCastInst>(i)) {
+    waits = all_users([&](const llvm::User* user) {
+      const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(user);
+      return compare && in_block(user) && compares_all_bits(*compare);
+    });
   } else if (constant_gep(&i)) {
     const Place place = place_of(&i, code_.module.getDataLayout());
     const bool is_near = place.distance == static_cast<std::int32_t>(place.distance);
@@ -137,10 +222,11 @@ bool Analysis::is_alias(const llvm::Instruction& i) const {
     case llvm::Instruction::PtrToInt: {
       const auto from = shape_of(i.getOperand(0)->getType()), to = shape_of(i.getType());
       return from && to && from->element_bits == to->element_bits &&
-             !llvm::isa<llvm::Constant>(i.getOperand(0));
+             !llvm::isa<llvm::Constant>(i.getOperand(0)) &&
+             !llvm::isa<llvm::AllocaInst>(place_of(i.getOperand(0), code_.module.getDataLayout()).base);
     }
     case llvm::Instruction::Freeze:
-      return true;
+      return !llvm::isa<llvm::AllocaInst>(i.getOperand(0));
     case llvm::Instruction::ExtractValue:
       return llvm::cast<llvm::ExtractValueInst>(i).getNumIndices() == 1;
     case llvm::Instruction::ShuffleVector: {

@@ -24,6 +24,16 @@ struct Place {
 const llvm::ConstantInt* same_in_all_lanes(const llvm::Value* value);
 
 Place place_of(const llvm::Value* pointer, const llvm::DataLayout& layout);
+/// An element of an array whose number is known when the program runs: `scale` bytes each, a power of two.
+struct Index {
+  const llvm::Value* number;
+  std::uint64_t scale;
+  std::int64_t distance;
+};
+/// @returns none for what no address of the host's instructions can be
+std::optional<Index> index_of(const llvm::GetElementPtrInst& element, const llvm::DataLayout& layout);
+/// Whether all bits of a mask are compared with ones or with zeros.
+bool compares_all_bits(const llvm::ICmpInst& i);
 
 class Analysis {
  public:

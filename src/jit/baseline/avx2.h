@@ -40,8 +40,6 @@ class Avx2Selector final : public Selector {
   /// Lanes of 32 bits of a register where the numbers say; -1: any. @returns a register, which may be `from`
   unsigned permuted(unsigned from, llvm::ArrayRef<int> numbers, unsigned to);
   void insert_lane(llvm::InsertElementInst& i) override;
-  /// Where a piece of a shuffle's result has its lanes from: lane of the result, lane of the piece.
-  using Given = std::map<PieceId, std::vector<std::pair<unsigned, unsigned>>>;
   Given sources_of(llvm::ShuffleVectorInst& i, unsigned n);
   /// How lanes become half as wide: by their lower halves, what they are if they are all ones or zeros, or by
   /// the upper halves of 64 bits.

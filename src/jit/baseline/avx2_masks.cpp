@@ -190,6 +190,7 @@ bool Avx2Selector::gather_mask(llvm::CastInst& i) {
     const x86::Vec to = vector(&i, n);
     a_.emit(Inst::kIdVpslld, to, to, asmjit::Imm(31));
     a_.emit(Inst::kIdVpsrad, to, to, asmjit::Imm(31));
+    places_.changed(piece(&i, n));
   }
   return true;
 }

@@ -99,6 +99,14 @@ bool Code::finish() {
   for (const Address& address : addresses) lay_down(address.place, 8, llvm::StringRef("\0\0\0\0\0\0\0\0", 8));
   for (const Constant& constant : constants_) lay_down(constant.label, 64, constant.bytes);
   for (const auto& [label, bytes] : variables_) lay_down(label, 64, bytes);
+  for (const Table& table : tables) {
+    lay_down(table.place, 4, "");
+    for (const asmjit::Label& to : table.to) {
+      const auto distance =
+          static_cast<std::int32_t>(holder.labelOffset(to) - holder.labelOffset(table.place));
+      assembler.embed(&distance, sizeof distance);
+    }
+  }
   if (!error.message.empty()) return false;
   if (holder.hasUnresolvedLinks() || holder.hasRelocEntries() || holder.sectionCount() != 1)
     error.message = "code refers to what it does not have";

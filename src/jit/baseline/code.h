@@ -59,6 +59,12 @@ class Code {
     std::string symbol;
   };
   std::vector<Address> addresses;
+  /// Four bytes for each label: how far behind the table it lies.
+  struct Table {
+    asmjit::Label place;
+    std::vector<asmjit::Label> to;
+  };
+  std::vector<Table> tables;
 
   std::uint32_t offset() { return static_cast<std::uint32_t>(assembler.offset()); }
   /// @returns the number of a constant of these bytes, padded to the width of a register

@@ -3,6 +3,7 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 
 #include "jit/baseline/avx2.h"
+#include "jit/baseline/near_uses.h"
 #include "jit/baseline/object.h"
 #include "jit/baseline/selector.h"
 
@@ -18,16 +19,19 @@ Form form_of(const HostTarget& target, const llvm::TargetMachine& machine) {
 
 }  // namespace
 
-std::unique_ptr<llvm::MemoryBuffer> generate(const llvm::Module& module, const HostTarget& target,
+bool writes_for(const HostTarget& target) { return target.simd.mask_registers || target.vector_bits == 256; }
+
+std::unique_ptr<llvm::MemoryBuffer> generate(llvm::Module& module, const HostTarget& target,
                                              llvm::TargetMachine& machine, std::string& unknown) {
-  if (!target.simd.mask_registers && target.vector_bits != 256) {
+  if (!writes_for(target)) {
     unknown = "a host without AVX2";
     return nullptr;
   }
   const Form form = form_of(target, machine);
   Code code(module);
-  for (const llvm::Function& function : module) {
+  for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
+    move_near_uses(function);
     const auto selector = form.mask_registers ? std::make_unique<Selector>(function, code, form)
                                               : std::make_unique<Avx2Selector>(function, code, form);
     if (selector->write()) continue;

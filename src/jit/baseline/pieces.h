@@ -92,6 +92,7 @@ struct Piece {
   bool is_global = false;      ///< read outside the block that makes it: always stored
   bool is_stored = false;      ///< its slot holds it
   std::int8_t place = -1;      ///< number of its register; -1: in none
+  std::int8_t home = -1;       ///< number of the register that it keeps from block to block; -1: none
   std::int32_t slot = -1;      ///< in the frame; -1: none yet
   std::uint32_t uses = 0;      ///< still to come
   std::uint32_t block = 0;     ///< that makes it

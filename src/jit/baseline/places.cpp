@@ -7,23 +7,24 @@ namespace {
 
 constexpr unsigned kGeneralRegisters[] = {3, 12, 13, 14, 15, 6,
                                           7, 8,  9,  10, 11};  // the callee keeps the first five
-constexpr unsigned kMaskRegisters[] = {2, 3, 4, 5, 6};
+// Beyond the first five: no instruction's mask, and those that are scratch for most instructions.
+constexpr unsigned kMaskRegisters[] = {2, 3, 4, 5, 6, 0, kScratchMask, kScratchMask2};
 constexpr std::array<unsigned, 29> kVectorRegisters = [] {
   std::array<unsigned, 29> all{};
   for (unsigned n = 0; n < all.size(); ++n) all[n] = n + 3;
   return all;
 }();
 
+}  // namespace
+
 bool callee_keeps(Class kind, unsigned reg) {
   return kind == Class::general && (reg == 3 || (reg >= 12 && reg <= 15));
 }
 
-}  // namespace
-
-llvm::ArrayRef<unsigned> Places::registers_of(Class kind) const {
+llvm::ArrayRef<unsigned> registers_of(Class kind, const Form& form) {
   if (kind == Class::general) return kGeneralRegisters;
   if (kind == Class::mask) return kMaskRegisters;
-  return llvm::ArrayRef<unsigned>(kVectorRegisters).take_front(form_.registers - kVectorRegisters.front());
+  return llvm::ArrayRef<unsigned>(kVectorRegisters).take_front(form.registers - kVectorRegisters.front());
 }
 
 std::int32_t Places::allocate(unsigned bytes, unsigned align) {
@@ -47,6 +48,14 @@ std::int32_t Places::slot(PieceId id) {
   return piece.slot;
 }
 
+void Places::begin_instruction(bool wants_scratch_masks) {
+  pinned_ = {};
+  has_scratch_masks_ = wants_scratch_masks;
+  if (!wants_scratch_masks) return;
+  evict(Class::mask, kScratchMask);
+  evict(Class::mask, kScratchMask2);
+}
+
 void Places::pin(Class kind, unsigned reg) {
   pinned(kind) |= 1u << reg;
   file(kind).used[reg] = ++clock_;
@@ -55,13 +64,16 @@ void Places::pin(Class kind, unsigned reg) {
 unsigned Places::take(Class kind) {
   File& all = file(kind);
   unsigned best = kRegisters;
+  const std::uint32_t held = pinned(kind) | reserved_[static_cast<unsigned>(kind)] |
+                             (kind == Class::mask && has_scratch_masks_ ? kScratchMasks : 0);
   for (unsigned reg : registers_of(kind)) {
-    if (pinned(kind) >> reg & 1) continue;
+    if (held >> reg & 1) continue;
     if (all.owner[reg] == kNoPiece) {
       best = reg;
       break;
     }
-    if (best == kRegisters || all.used[reg] < all.used[best]) best = reg;
+    const auto ahead = [&](unsigned r) { return std::pair(next_use(all.owner[r]), ~all.used[r]); };
+    if (best == kRegisters || ahead(reg) > ahead(best)) best = reg;
   }
   if (best == kRegisters) {
     code_.error.message = "an instruction wants more registers than there are";
@@ -89,25 +101,51 @@ void Places::leave(PieceId id) {
 
 void Places::own(PieceId id, unsigned reg) {
   Piece& piece = pieces_[id];
+  if (const PieceId before = file(piece.kind).owner[reg]; before != kNoPiece) leave(before);
   file(piece.kind).owner[reg] = id;
   piece.place = static_cast<std::int8_t>(reg);
 }
 
 void Places::store(PieceId id) {
-  Piece& piece = pieces_[id];
-  const auto reg = static_cast<unsigned>(piece.place);
-  const x86::Mem at = x86::ptr(x86::rsp, slot(id));
-  if (piece.kind == Class::general)
-    a_.mov(at, x86::gpq(reg));
-  else if (piece.kind == Class::mask)
-    a_.kmovq(at, x86::k(reg));
-  else if (const unsigned width = width_of(piece.bytes); width == 4)
-    a_.vmovss(at, x86::xmm(reg));
+  store_register(x86::ptr(x86::rsp, slot(id)), pieces_[id], static_cast<unsigned>(pieces_[id].place));
+  pieces_[id].is_stored = true;
+}
+
+void Places::store_register(const x86::Mem& to, const Piece& like, unsigned reg) {
+  const unsigned width = width_of(like.bytes);
+  if (like.kind == Class::general)
+    a_.mov(to, x86::gpq(reg));
+  else if (like.kind == Class::mask)
+    a_.kmovq(to, x86::k(reg));
+  else if (width == 4)
+    a_.vmovss(to, x86::xmm(reg));
   else if (width == 8)
-    a_.vmovsd(at, x86::xmm(reg));
+    a_.vmovsd(to, x86::xmm(reg));
   else
-    a_.emit(Inst::kIdVmovups, at, vector_register(reg, width));
-  piece.is_stored = true;
+    a_.emit(Inst::kIdVmovups, to, vector_register(reg, width));
+}
+
+void Places::load_register(unsigned reg, const Piece& like, const x86::Mem& from) {
+  const unsigned width = width_of(like.bytes);
+  if (like.kind == Class::general)
+    a_.mov(x86::gpq(reg), from);
+  else if (like.kind == Class::mask)
+    a_.kmovq(x86::k(reg), from);
+  else if (width == 4)
+    a_.vmovss(x86::xmm(reg), from);
+  else if (width == 8)
+    a_.vmovsd(x86::xmm(reg), from);
+  else
+    a_.emit(Inst::kIdVmovups, vector_register(reg, width), from);
+}
+
+void Places::move_register(Class kind, unsigned to, unsigned from) {
+  if (kind == Class::general)
+    a_.mov(x86::gpq(to), x86::gpq(from));
+  else if (kind == Class::mask)
+    a_.kmovq(x86::k(to), x86::k(from));
+  else
+    a_.emit(Inst::kIdVmovaps, vector_register(to, form_.bytes), vector_register(from, form_.bytes));
 }
 
 void Places::load(unsigned reg, PieceId id) {
@@ -143,20 +181,13 @@ void Places::load(unsigned reg, PieceId id) {
       a_.emit(Inst::kIdVpbroadcastq, vector, code_.constant_at(piece.constant));
       return;
     default:
+      if (piece.home >= 0 && !piece.is_stored && code_.error.message.empty())
+        code_.error.message = "a value is not at home";
       break;
   }
-  const x86::Mem at =
-      piece.origin == Origin::pool ? code_.constant_at(piece.constant) : x86::ptr(x86::rsp, slot(id));
-  if (piece.kind == Class::general)
-    a_.mov(x86::gpq(reg), at);
-  else if (piece.kind == Class::mask)
-    a_.kmovq(x86::k(reg), at);
-  else if (width == 4)
-    a_.vmovss(x86::xmm(reg), at);
-  else if (width == 8)
-    a_.vmovsd(x86::xmm(reg), at);
-  else
-    a_.emit(Inst::kIdVmovups, vector, at);
+  load_register(
+      reg, piece,
+      piece.origin == Origin::pool ? code_.constant_at(piece.constant) : x86::ptr(x86::rsp, slot(id)));
 }
 
 unsigned Places::in_register(PieceId id) {
@@ -173,7 +204,10 @@ unsigned Places::in_register(PieceId id) {
 }
 
 unsigned Places::define(PieceId id) {
-  const unsigned reg = take(pieces_[id].kind);
+  const Class kind = pieces_[id].kind;
+  const bool has_home = pieces_[id].home >= 0;
+  const unsigned reg = has_home ? static_cast<unsigned>(pieces_[id].home) : take(kind);
+  if (has_home) pin(kind, reg);
   own(id, reg);
   pieces_[id].is_stored = false;  // blocks that come earlier in the code may have loaded it already
   return reg;
@@ -181,7 +215,9 @@ unsigned Places::define(PieceId id) {
 
 unsigned Places::define_from(PieceId id, PieceId from) {
   const Class kind = pieces_[id].kind;
-  if (!pieces_[from].is_constant() && is_last_use(from) && pieces_[from].place >= 0) {
+  const std::int8_t home = pieces_[id].home;
+  if (home >= 0 && pieces_[from].place == home) return define(id);  // which is read no more
+  if (home < 0 && !pieces_[from].is_constant() && is_last_use(from) && pieces_[from].place >= 0) {
     const auto reg = static_cast<unsigned>(pieces_[from].place);
     leave(from);
     own(id, reg);
@@ -194,12 +230,8 @@ unsigned Places::define_from(PieceId id, PieceId from) {
   const unsigned reg = define(id);
   if (!had)
     load(reg, from);
-  else if (kind == Class::general)
-    a_.mov(x86::gpq(reg), x86::gpq(source));
-  else if (kind == Class::mask)
-    a_.kmovq(x86::k(reg), x86::k(source));
   else
-    a_.emit(Inst::kIdVmovaps, vector_register(reg, form_.bytes), vector_register(source, form_.bytes));
+    move_register(kind, reg, source);
   return reg;
 }
 
@@ -220,6 +252,7 @@ x86::Mem Places::in_memory(PieceId id, std::int32_t offset) {
     piece.is_stored = false;
   } else if (!piece.is_stored && piece.place >= 0) {  // what another block has made is stored already
     store(id);
+    if (piece.home >= 0) piece.is_stored = false;  // blocks that this one does not lead to may ask, too
   }
   return x86::ptr(x86::rsp, slot(id) + offset);
 }
@@ -246,7 +279,14 @@ asmjit::Operand Places::operand(PieceId id, unsigned element_bits, unsigned byte
 }
 
 void Places::made(PieceId id) {
-  const Piece& piece = pieces_[id];
+  Piece& piece = pieces_[id];
+  if (piece.home >= 0) {
+    if (piece.place >= 0) return;
+    load(static_cast<unsigned>(piece.home), id);
+    own(id, static_cast<unsigned>(piece.home));
+    piece.is_stored = false;
+    return;
+  }
   if (piece.place < 0) return;
   if (piece.is_global && !piece.is_stored && !piece.is_constant()) store(id);
   if (piece.uses == 0 && !piece.is_global) leave(id);
@@ -254,6 +294,7 @@ void Places::made(PieceId id) {
 
 void Places::release(PieceId id) {
   Piece& piece = pieces_[id];
+  next_[id] = uses_[next_[id]].next;
   if (piece.uses > 0) --piece.uses;
   if (piece.uses > 0 || piece.is_global) return;
   leave(id);
@@ -267,9 +308,20 @@ void Places::before_call() {
   for (const Class kind : {Class::general, Class::vector, Class::mask})
     for (const unsigned reg : registers_of(kind)) {
       const PieceId id = file(kind).owner[reg];
-      if (id == kNoPiece) continue;
-      if (!callee_keeps(kind, reg)) evict(kind, reg);
+      if (id == kNoPiece || callee_keeps(kind, reg)) continue;
+      if (pieces_[id].home < 0) {
+        evict(kind, reg);
+      } else {
+        store(id);
+        leave(id);
+        called_.push_back(id);
+      }
     }
+}
+
+void Places::after_call() {
+  for (const PieceId id : called_) made(id);
+  called_.clear();
 }
 
 Places::Contents Places::contents() const {
@@ -277,16 +329,30 @@ Places::Contents Places::contents() const {
   for (const Class kind : {Class::general, Class::vector, Class::mask})
     for (unsigned reg = 0; reg < kRegisters; ++reg)
       if (const PieceId id = files_[static_cast<unsigned>(kind)].owner[reg];
-          id != kNoPiece && (pieces_[id].is_constant() || pieces_[id].is_global))
+          id != kNoPiece && pieces_[id].home < 0 && (pieces_[id].is_constant() || pieces_[id].is_global))
         all.push_back({kind, {reg, id}});
   return all;
 }
 
-void Places::begin_block(const Contents& contents) {
+void Places::read_ahead(const std::vector<std::vector<PieceId>>& sources) {
+  uses_.clear();
+  next_.resize(pieces_.size(), kNoUse);
+  for (std::uint32_t at = static_cast<std::uint32_t>(sources.size()); at-- > 0;)
+    for (const PieceId id : sources[at]) {
+      uses_.push_back({at, next_[id]});
+      next_[id] = static_cast<std::uint32_t>(uses_.size() - 1);
+    }
+}
+
+void Places::begin_block(const Contents& contents, llvm::ArrayRef<PieceId> entering,
+                         const std::array<std::uint32_t, 3>& reserved) {
   for (const Class kind : {Class::general, Class::vector, Class::mask})
     for (const unsigned reg : registers_of(kind))
       if (const PieceId id = file(kind).owner[reg]; id != kNoPiece) leave(id);
-  for (const auto& [kind, held] : contents) own(held.second, held.first);
+  reserved_ = reserved;
+  for (const auto& [kind, held] : contents)
+    if (!(reserved_[static_cast<unsigned>(kind)] >> held.first & 1)) own(held.second, held.first);
+  for (const PieceId id : entering) own(id, static_cast<unsigned>(pieces_[id].home));
 }
 
 }  // namespace raddle::jit::baseline

@@ -17,6 +17,7 @@ namespace raddle::jit::baseline {
 inline const x86::Gp kScratch = x86::rax, kScratch2 = x86::rcx, kScratch3 = x86::rdx;
 inline constexpr unsigned kScratchVector = 0, kScratchVector2 = 1, kScratchVector3 = 2;
 inline constexpr unsigned kScratchMask = 1, kScratchMask2 = 7;
+inline constexpr std::uint32_t kScratchMasks = 1u << kScratchMask | 1u << kScratchMask2;
 
 /// Numbers of the registers in which a function gets its first arguments: rdi, rsi, rdx, rcx, r8, r9.
 inline constexpr unsigned kArgumentRegisters[] = {7, 6, 2, 1, 8, 9};
@@ -30,6 +31,16 @@ inline x86::Vec vector_register(unsigned number, unsigned bytes) {
 }
 inline x86::Gp general_register(unsigned number, unsigned bits) {
   return bits == 64 ? x86::Gp(x86::gpq(number)) : x86::Gp(x86::gpd(number));
+}
+
+/// Registers that pieces may have, in the order in which they are taken.
+llvm::ArrayRef<unsigned> registers_of(Class kind, const Form& form);
+bool callee_keeps(Class kind, unsigned reg);
+/// Registers of a block that are nobody's home, for what instructions need at once.
+inline unsigned least_left(Class kind, const Form& form) {
+  if (kind == Class::general) return 5;
+  if (kind == Class::mask) return 4;
+  return form.mask_registers ? 9 : 6;
 }
 
 class Places {
@@ -58,26 +69,52 @@ class Places {
   asmjit::Operand operand(PieceId id, unsigned element_bits, unsigned bytes, bool broadcasts = true);
   /// Loads the piece into a register that is no piece's.
   void load(unsigned reg, PieceId id);
+  /// What a piece of this kind and width has in memory and in a register.
+  void load_register(unsigned reg, const Piece& like, const x86::Mem& from);
+  void store_register(const x86::Mem& to, const Piece& like, unsigned reg);
+  void move_register(Class kind, unsigned to, unsigned from);
 
   bool is_in_register(PieceId id) const { return pieces_[id].place >= 0; }
-  bool is_last_use(PieceId id) const { return !pieces_[id].is_global && pieces_[id].uses <= 1; }
+  /// It lies in a register that may be an instruction's mask.
+  bool is_for_accesses(PieceId id) const { return pieces_[id].place > 0; }
+  bool is_last_use(PieceId id) const {
+    return !pieces_[id].is_global && pieces_[id].home < 0 && pieces_[id].uses <= 1;
+  }
 
-  void begin_instruction() { pinned_ = {}; }
+  /// @param wants_scratch_masks  kScratchMask and kScratchMask2 are the instruction's, not pieces'
+  void begin_instruction(bool wants_scratch_masks);
   /// Vectors' registers belong to their pieces alone again.
   void begin_piece() { pinned(Class::vector) = 0; }
+  /// One instruction reads what was fetched and writes the result: it may be written to where that lies.
+  void write_over(Class kind) { pinned(kind) = 0; }
+  /// Its register has another value than what may have been stored since it was defined.
+  void changed(PieceId id) { pieces_[id].is_stored = false; }
   /// Stores what other blocks read; what nobody reads leaves its register.
   void made(PieceId id);
   void release(PieceId id);
-  /// Before a call: whatever is alive is stored, and no register that the callee may write holds anything.
+  /// Before a call: whatever is alive is stored, and no register that the callee may write holds anything but
+  /// what has its home there, which comes back behind the call.
   void before_call();
+  void after_call();
 
   /// The registers' contents at a block's end, for a block that only this one leads to.
   using Contents = std::vector<std::pair<Class, std::pair<unsigned, PieceId>>>;
   Contents contents() const;
-  void begin_block(const Contents& contents);
+  /// What each instruction of the block that begins will read, and release.
+  void read_ahead(const std::vector<std::vector<PieceId>>& sources);
+  /// @param entering  pieces that are in their homes @param reserved  registers that are homes, by class
+  void begin_block(const Contents& contents, llvm::ArrayRef<PieceId> entering,
+                   const std::array<std::uint32_t, 3>& reserved);
 
  private:
   static constexpr unsigned kRegisters = 32;
+  static constexpr std::uint32_t kNoUse = ~0u;
+  struct Use {
+    std::uint32_t at, next;
+  };
+  std::uint32_t next_use(PieceId id) const {
+    return id >= next_.size() || next_[id] == kNoUse ? kNoUse : uses_[next_[id]].at;
+  }
   struct File {
     std::array<PieceId, kRegisters> owner;
     std::array<std::uint32_t, kRegisters> used{};
@@ -85,7 +122,7 @@ class Places {
   };
   File& file(Class kind) { return files_[static_cast<unsigned>(kind)]; }
   std::uint32_t& pinned(Class kind) { return pinned_[static_cast<unsigned>(kind)]; }
-  llvm::ArrayRef<unsigned> registers_of(Class kind) const;
+  llvm::ArrayRef<unsigned> registers_of(Class kind) const { return baseline::registers_of(kind, form_); }
   unsigned take(Class kind);
   void pin(Class kind, unsigned reg);
   void evict(Class kind, unsigned reg);
@@ -100,6 +137,11 @@ class Places {
   const Form& form_;
   std::array<File, 3> files_;
   std::array<std::uint32_t, 3> pinned_{};
+  std::array<std::uint32_t, 3> reserved_{};
+  bool has_scratch_masks_ = true;
+  std::vector<Use> uses_;            // in the block, of each piece from the first on
+  std::vector<std::uint32_t> next_;  // of each piece
+  std::vector<PieceId> called_;      // what comes back to its home behind the call
   std::uint32_t clock_ = 0;
   std::uint32_t frame_ = 0;
   std::array<std::vector<std::int32_t>, 2> free_slots_;  // of up to 8 bytes, and of a register

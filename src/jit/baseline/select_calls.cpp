@@ -50,6 +50,7 @@ void Selector::call(llvm::CallBase& i, const llvm::Value* callee, llvm::StringRe
     a_.call(code_.address_of(symbol));
   else
     a_.call(code_.label_of(*function));
+  places_.after_call();
   if (i.getType()->isVoidTy() || i.use_empty()) return;
   const x86::Gp to = define_general(&i, 64);
   a_.mov(to, kScratch);

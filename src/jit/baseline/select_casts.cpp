@@ -61,6 +61,34 @@ InstId conversion(const llvm::CastInst& i) {
 
 }  // namespace
 
+/// Whether a value's register has zeros beyond its type: of all truths, and of what was written by an
+/// instruction on 32 bits.
+bool Selector::is_zero_beyond(const llvm::Value* value) const {
+  if (is_made_where_used(value)) return false;
+  if (value->getType()->isIntegerTy(1)) return true;
+  const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
+  if (!i) return false;
+  switch (i->getOpcode()) {
+    case llvm::Instruction::Load:
+      return true;
+    case llvm::Instruction::BitCast:
+      return i->getOperand(0)->getType()->isIntOrIntVectorTy(1);
+    case llvm::Instruction::Trunc:
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Sub:
+    case llvm::Instruction::Mul:
+    case llvm::Instruction::And:
+    case llvm::Instruction::Or:
+    case llvm::Instruction::Xor:
+    case llvm::Instruction::Shl:
+    case llvm::Instruction::LShr:
+    case llvm::Instruction::AShr:
+      return value->getType()->isIntegerTy(32);
+    default:
+      return false;
+  }
+}
+
 void Selector::visitCastInst(llvm::CastInst& i) {
   const auto from = shape_of(i.getSrcTy()), to = shape_of(i.getDestTy());
   if (!from || !to) return cannot(i);
@@ -90,6 +118,10 @@ bool Selector::scalar_cast(llvm::CastInst& i) {
       return true;
     }
     case llvm::Instruction::ZExt: {
+      if (is_zero_beyond(value)) {
+        places_.define_from(piece(&i), piece(value));
+        return true;
+      }
       const x86::Gp reg = extended(value, 32, false);
       a_.mov(define_general(&i, 32), reg.r32());
       return true;

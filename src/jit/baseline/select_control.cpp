@@ -1,4 +1,4 @@
-// Functions' frames, branches, and what phis get.
+// Functions' frames and branches.
 #include <llvm/IR/Constants.h>
 
 #include "jit/baseline/selector.h"
@@ -18,26 +18,39 @@ std::uint32_t Selector::prologue() {
   a_.long_().sub(x86::rsp, 0x7fffffff);
   const std::uint32_t patch = code_.offset() - 4;
   lay_out_variables();
+  receive_arguments();
+  return patch;
+}
+
+/// To their homes, if those are no other argument's way in, or to slots.
+void Selector::receive_arguments() {
+  std::uint32_t ways_in = 0;
+  for (unsigned n = 0; n < std::min<std::size_t>(function_.arg_size(), kArgumentsInRegisters); ++n)
+    ways_in |= 1u << kArgumentRegisters[n];
+  std::vector<PieceId> later;
   unsigned n = 0;
   for (const llvm::Argument& argument : function_.args()) {
     const auto kind = shape_of(argument.getType());
     if (!kind || kind->kind != Class::general) {
       unknown_ = "an argument that is no scalar";
-      return patch;
+      return;
     }
-    const x86::Mem slot = places_.define_in_memory(piece(&argument));
-    const bool is_truth = argument.getType()->isIntegerTy(1);
-    if (n < kArgumentsInRegisters) {
-      if (is_truth) a_.and_(general_register(kArgumentRegisters[n], 32), 1);
-      a_.mov(slot, x86::gpq(kArgumentRegisters[n]));
-    } else {
+    const PieceId id = piece(&argument);
+    const std::int8_t home = analysis_.pieces[id].home;
+    const bool is_in_register = n < kArgumentsInRegisters, is_truth = argument.getType()->isIntegerTy(1);
+    const unsigned from = is_in_register ? kArgumentRegisters[n] : kScratch.id();
+    if (!is_in_register)
       a_.mov(kScratch, x86::ptr(x86::rbp, static_cast<std::int32_t>(16 + 8 * (n - kArgumentsInRegisters))));
-      if (is_truth) a_.and_(kScratch.r32(), 1);
-      a_.mov(slot, kScratch);
+    if (is_truth) a_.and_(general_register(from, 32), 1);
+    if (home >= 0 && !(ways_in >> home & 1)) {
+      a_.mov(x86::gpq(places_.define(id)), x86::gpq(from));
+    } else {
+      a_.mov(places_.define_in_memory(id), x86::gpq(from));
+      if (home >= 0) later.push_back(id);
     }
     ++n;
   }
-  return patch;
+  for (const PieceId id : later) places_.made(id);
 }
 
 /// What calls take on the stack lies lowest, then variables.
@@ -77,75 +90,9 @@ void Selector::visitReturnInst(llvm::ReturnInst& i) {
   epilogue();
 }
 
-/// To the phis' slots; those that another one of the same block is given come first, as all change at once.
-void Selector::give_to_phis(const llvm::BasicBlock& from, const llvm::BasicBlock& to) {
-  struct Move {
-    PieceId to, from;
-    std::int32_t copy = -1;
-  };
-  std::vector<Move> moves;
-  llvm::DenseSet<PieceId> given;
-  for (const llvm::PHINode& phi : to.phis()) {
-    const llvm::Value* value = phi.getIncomingValueForBlock(&from);
-    const bool is_made = shape(&phi).kind == Class::general && is_made_where_used(value);
-    for (unsigned n = 0; n < analysis_.pieces_of(&phi); ++n) {
-      moves.push_back({piece(&phi, n), is_made ? kNoPiece : piece(value, n)});
-      given.insert(piece(&phi, n));
-    }
-  }
-  auto copy = [&](const x86::Mem& at, PieceId id, unsigned bytes) {
-    const Piece& source = analysis_.pieces[id];
-    const bool has = source.place >= 0;
-    const auto place = static_cast<unsigned>(source.place);
-    if (source.kind == Class::vector) {
-      const unsigned reg = has ? place : kScratchVector;
-      if (!has) places_.load(reg, id);
-      if (source.origin == Origin::undefined) return;
-      if (bytes <= 8)  // the slot is narrow
-        a_.vmovsd(at, x86::xmm(reg));
-      else
-        a_.emit(Inst::kIdVmovups, at, vector_register(reg, bytes));
-    } else if (source.kind == Class::mask) {
-      if (!has) places_.load(kScratchMask, id);
-      a_.kmovq(at, x86::k(has ? place : kScratchMask));
-    } else {
-      if (!has) places_.load(kScratch.id(), id);
-      a_.mov(at, x86::gpq(has ? place : kScratch.id()));
-    }
-  };
-  for (Move& move : moves)
-    if (move.from != kNoPiece && move.from != move.to && given.contains(move.from)) {
-      move.copy = places_.allocate(form_.bytes, form_.bytes);
-      copy(x86::ptr(x86::rsp, move.copy), move.from, analysis_.pieces[move.to].bytes);
-    }
-  auto next = moves.begin();
-  for (const llvm::PHINode& phi : to.phis()) {
-    for (unsigned n = 0; n < analysis_.pieces_of(&phi); ++n, ++next) {
-      const x86::Mem slot = places_.define_in_memory(next->to);
-      if (next->from == next->to) continue;
-      if (next->from == kNoPiece) {
-        load_general(kScratch, phi.getIncomingValueForBlock(&from));
-        a_.mov(slot, kScratch);
-      } else if (next->copy < 0) {
-        copy(slot, next->from, analysis_.pieces[next->to].bytes);
-      } else {
-        const Piece& piece = analysis_.pieces[next->to];
-        const x86::Mem kept = x86::ptr(x86::rsp, next->copy);
-        if (piece.kind == Class::vector && piece.bytes > 8) {
-          a_.emit(Inst::kIdVmovups, whole(kScratchVector), kept);
-          a_.emit(Inst::kIdVmovups, slot, vector_register(kScratchVector, piece.bytes));
-        } else {
-          a_.mov(kScratch, kept);
-          a_.mov(slot, kScratch);
-        }
-      }
-    }
-  }
-}
-
 void Selector::jump(const llvm::BasicBlock& from, const llvm::BasicBlock& to) {
   give_to_phis(from, to);
-  if (from.getNextNode() != &to) a_.jmp(labels_[&to]);
+  if (next_of(from) != &to) a_.jmp(labels_[&to]);
 }
 
 void Selector::visitBranchInst(llvm::BranchInst& i) {
@@ -160,8 +107,8 @@ void Selector::visitBranchInst(llvm::BranchInst& i) {
     if (successor->getSinglePredecessor()) contents_[successor] = places_.contents();
   const auto fails = static_cast<x86::CondCode>(static_cast<unsigned>(holds) ^ 1);
   if (&yes == &no) return jump(here, yes);
-  if (!has_phis(yes)) {
-    if (here.getNextNode() == &yes && !has_phis(no)) return void(a_.j(fails, labels_[&no]));
+  if (!gives(here, yes)) {
+    if (next_of(here) == &yes && !gives(here, no)) return void(a_.j(fails, labels_[&no]));
     a_.j(holds, labels_[&yes]);
     return jump(here, no);
   }
@@ -173,10 +120,46 @@ void Selector::visitBranchInst(llvm::BranchInst& i) {
   jump(here, no);
 }
 
+/// Where the numbers lie close and nothing goes to phis: one jump.
+bool Selector::switch_by_table(llvm::SwitchInst& i, const x86::Gp& value) {
+  constexpr std::uint64_t kFewest = 5;
+  const llvm::BasicBlock& here = *i.getParent();
+  std::uint64_t least = ~std::uint64_t{0}, most = 0;
+  for (const auto& way : i.cases()) {
+    const std::uint64_t number = way.getCaseValue()->getZExtValue();
+    least = std::min(least, number);
+    most = std::max(most, number);
+    if (gives(here, *way.getCaseSuccessor())) return false;
+  }
+  if (i.getNumCases() < kFewest || most > 0x7fffffff || most - least >= 2 * std::uint64_t{i.getNumCases()})
+    return false;
+  const asmjit::Label other = a_.newLabel();
+  const bool others_give = gives(here, *i.getDefaultDest());
+  const asmjit::Label beyond = others_give ? other : labels_[i.getDefaultDest()];
+  Code::Table table{a_.newLabel(), std::vector<asmjit::Label>(most - least + 1, beyond)};
+  for (const auto& way : i.cases())
+    table.to[way.getCaseValue()->getZExtValue() - least] = labels_[way.getCaseSuccessor()];
+  a_.mov(general_register(kScratch.id(), value.size() * 8), value);
+  if (least != 0) a_.sub(general_register(kScratch.id(), value.size() * 8), least);
+  a_.cmp(general_register(kScratch.id(), value.size() * 8), most - least);
+  a_.ja(beyond);
+  a_.lea(kScratch2, x86::ptr(table.place));
+  a_.movsxd(kScratch, x86::ptr(kScratch2, kScratch, 2, 0, 4));
+  a_.add(kScratch, kScratch2);
+  a_.jmp(kScratch);
+  if (others_give) {
+    a_.bind(other);
+    jump(here, *i.getDefaultDest());
+  }
+  code_.tables.push_back(std::move(table));
+  return true;
+}
+
 void Selector::visitSwitchInst(llvm::SwitchInst& i) {
   const llvm::BasicBlock& here = *i.getParent();
   const unsigned bits = shape(i.getCondition()).element_bits == 64 ? 64 : 32;
   const x86::Gp value = extended(i.getCondition(), bits, false);
+  if (switch_by_table(i, value)) return;
   for (const auto& way : i.cases()) {
     const std::uint64_t number = way.getCaseValue()->getZExtValue();
     if (bits == 32 || number <= 0x7fffffff) {
@@ -185,7 +168,7 @@ void Selector::visitSwitchInst(llvm::SwitchInst& i) {
       a_.mov(kScratch, number);
       a_.cmp(value, kScratch);
     }
-    if (!has_phis(*way.getCaseSuccessor())) {
+    if (!gives(here, *way.getCaseSuccessor())) {
       a_.je(labels_[way.getCaseSuccessor()]);
       continue;
     }

@@ -15,8 +15,14 @@ void Selector::visitIntrinsicInst(llvm::IntrinsicInst& i) {
     case llvm::Intrinsic::lifetime_end:
     case llvm::Intrinsic::assume:
     case llvm::Intrinsic::experimental_noalias_scope_decl:
-    case llvm::Intrinsic::prefetch:
       return;
+    case llvm::Intrinsic::prefetch: {
+      constexpr InstId kByLocality[] = {Inst::kIdPrefetchnta, Inst::kIdPrefetcht2, Inst::kIdPrefetcht1,
+                                        Inst::kIdPrefetcht0};
+      const auto locality = llvm::cast<llvm::ConstantInt>(i.getArgOperand(2))->getZExtValue();
+      a_.emit(kByLocality[locality], address(i.getArgOperand(0)));
+      return;
+    }
     case llvm::Intrinsic::masked_load:
       return masked_load(i);
     case llvm::Intrinsic::masked_store:
@@ -64,20 +70,38 @@ void Selector::visitIntrinsicInst(llvm::IntrinsicInst& i) {
   if (!kind || !(kind->kind == Class::general ? scalar_intrinsic(i) : vector_intrinsic(i))) cannot(i);
 }
 
-/// Into the register of what is added.
+/// Into the register of what is added, or of the factor whose home is the result's, too.
 void Selector::fused(llvm::IntrinsicInst& i) {
   const Shape all = shape(&i);
   if (all.element_bits < 32) return cannot(i);
   const bool is_double = all.element_bits == 64, is_vector = i.getType()->isVectorTy();
-  const InstId instruction = is_vector ? (is_double ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps)
-                                       : (is_double ? Inst::kIdVfmadd231sd : Inst::kIdVfmadd231ss);
+  const InstId add_to = is_vector ? (is_double ? Inst::kIdVfmadd231pd : Inst::kIdVfmadd231ps)
+                                  : (is_double ? Inst::kIdVfmadd231sd : Inst::kIdVfmadd231ss);
+  const InstId multiply = is_vector ? (is_double ? Inst::kIdVfmadd213pd : Inst::kIdVfmadd213ps)
+                                    : (is_double ? Inst::kIdVfmadd213sd : Inst::kIdVfmadd213ss);
+  auto second = [&](const llvm::Value* value, unsigned n) {
+    return is_vector ? vector_or_memory(value, n, all.element_bits) : asmjit::Operand(vector(value, n));
+  };
   for (unsigned n = 0; n < all.count; ++n) {
     places_.begin_piece();
-    const x86::Vec left = vector(i.getArgOperand(0), n);
-    const asmjit::Operand right = is_vector ? vector_or_memory(i.getArgOperand(1), n, all.element_bits)
-                                            : asmjit::Operand(vector(i.getArgOperand(1), n));
-    const unsigned to = places_.define_from(piece(&i, n), piece(i.getArgOperand(2), n));
-    a_.emit(instruction, vector_register(to, all.bytes_of(n)), left, right);
+    const llvm::Value *left = i.getArgOperand(0), *right = i.getArgOperand(1), *sum = i.getArgOperand(2);
+    if (is_at_home_of(i, right, n)) std::swap(left, right);
+    const bool has_home = analysis_.pieces[piece(&i, n)].home >= 0;
+    auto is_free = [&](const llvm::Value* value) {
+      return !has_home && places_.is_last_use(piece(value, n)) && places_.is_in_register(piece(value, n));
+    };
+    if (!is_free(left) && is_free(right)) std::swap(left, right);
+    if (is_at_home_of(i, left, n) ? !is_at_home_of(i, sum, n) : is_free(left) && !is_free(sum)) {
+      const x86::Vec other = vector(right, n);
+      const asmjit::Operand added = second(sum, n);
+      const unsigned to = places_.define_from(piece(&i, n), piece(left, n));
+      a_.emit(multiply, vector_register(to, all.bytes_of(n)), other, added);
+      continue;
+    }
+    const x86::Vec first = vector(left, n);
+    const asmjit::Operand other = second(right, n);
+    const unsigned to = places_.define_from(piece(&i, n), piece(sum, n));
+    a_.emit(add_to, vector_register(to, all.bytes_of(n)), first, other);
   }
 }
 
@@ -148,13 +172,7 @@ bool Selector::vector_intrinsic(llvm::IntrinsicInst& i) {
       return true;
     case llvm::Intrinsic::fabs:
       if (!is_float) return false;
-      repeat(kScratchVector, is_wide ? 0x7fffffffffffffffu : 0x7fffffff7fffffffu);
-      for (unsigned n = 0; n < all.count; ++n) {
-        places_.begin_piece();
-        const x86::Vec from = vector(i.getArgOperand(0), n);
-        a_.emit(logic(llvm::Instruction::And), define_vector(&i, n), from,
-                vector_register(kScratchVector, all.bytes_of(n)));
-      }
+      with_bits(i, llvm::Instruction::And, is_wide ? 0x7fffffffffffffffu : 0x7fffffff7fffffffu);
       return true;
     case llvm::Intrinsic::copysign:
       if (!is_float) return false;

@@ -74,8 +74,7 @@ void Selector::permute(llvm::ShuffleVectorInst& i) {
   const auto mask = i.getShuffleMask();
   for (unsigned n = 0; n < to.count; ++n) {
     places_.begin_piece();
-    std::map<PieceId, std::vector<std::pair<unsigned, unsigned>>>
-        given;  // lane of the result, lane of the piece
+    Given given;
     for (unsigned lane = 0; lane < to.lanes_of(n); ++lane) {
       const int from_lane = mask[to.lanes_before(n) + lane];
       if (from_lane < 0) continue;
@@ -84,6 +83,7 @@ void Selector::permute(llvm::ShuffleVectorInst& i) {
       if (llvm::isa<llvm::UndefValue>(operand)) continue;
       given[piece(operand, number / in_piece)].push_back({lane, number % in_piece});
     }
+    if (permute_at_once(i, n, given)) continue;
     const unsigned whole = vector_register(kScratchVector, 64).id();
     bool is_first = true;
     for (const auto& [source, lanes] : given) {
@@ -106,6 +106,31 @@ void Selector::permute(llvm::ShuffleVectorInst& i) {
     }
     a_.vmovaps(define_vector(&i, n).zmm(), x86::zmm(whole));
   }
+}
+
+bool Selector::permute_at_once(llvm::ShuffleVectorInst& i, unsigned n, const Given& given) {
+  const unsigned bits = shape(&i).element_bits, in_piece = 512 / bits;
+  if (given.size() > 2 || given.empty()) return false;
+  std::string numbers(64, '\0');
+  std::vector<x86::Zmm> sources;
+  for (const auto& [source, lanes] : given) {
+    for (const auto& [lane, number] : lanes) {
+      const unsigned from = number + in_piece * static_cast<unsigned>(sources.size());
+      std::memcpy(numbers.data() + lane * bits / 8, &from, bits / 8);
+    }
+    sources.push_back(x86::zmm(places_.in_register(source)));
+  }
+  const x86::Mem index = code_.constant_at(code_.constant(numbers));
+  const x86::Zmm to = x86::zmm(define_vector(&i, n).id());
+  if (sources.size() == 1) {
+    a_.vmovups(x86::zmm(kScratchVector), index);
+    a_.emit(kPermute[bits], to, x86::zmm(kScratchVector), sources[0]);
+  } else {
+    constexpr BySize kPermuteTwo{Inst::kIdVpermi2b, Inst::kIdVpermi2w, Inst::kIdVpermi2d, Inst::kIdVpermi2q};
+    a_.vmovups(to, index);
+    a_.emit(kPermuteTwo[bits], to, sources[0], sources[1]);
+  }
+  return true;
 }
 
 /// By way of vectors of words, lane by lane.
@@ -134,12 +159,43 @@ void Selector::permute_mask(llvm::ShuffleVectorInst& i) {
     }
     return trim(result, to.lanes);
   }
+  if (deposit_lanes(i)) return;
   const bool by_words = from.lanes <= 32 && to.lanes <= 32;
   if (!by_words && !form_.byte_permutations) return cannot(i);
   permute_spread(i, by_words ? 16 : 8);
   const x86::KReg result = define_mask(&i);
   by_words ? a_.vpmovw2m(result, x86::zmm(kScratchVector)) : a_.vpmovb2m(result, x86::zmm(kScratchVector));
   trim(result, to.lanes);
+}
+
+/// Lanes that keep their order, with others between, as bits of a number.
+bool Selector::deposit_lanes(llvm::ShuffleVectorInst& i) {
+  const unsigned count = shape(i.getOperand(0)).lanes;
+  const auto lanes = i.getShuffleMask();
+  std::uint64_t places[2] = {0, 0};
+  int next[2] = {-1, -1}, first[2] = {0, 0};
+  for (unsigned lane = 0; lane < lanes.size(); ++lane) {
+    if (lanes[lane] < 0) continue;
+    const unsigned operand = static_cast<unsigned>(lanes[lane]) / count;
+    const int number = lanes[lane] % static_cast<int>(count);
+    if (may_be_zero(i.getOperand(operand))) continue;
+    if (next[operand] < 0) first[operand] = next[operand] = number;
+    if (number != next[operand]++) return false;
+    places[operand] |= std::uint64_t{1} << lane;
+  }
+  const x86::Gp sum = kScratch3, bits = kScratch, pattern = kScratch2;
+  a_.xor_(sum.r32(), sum.r32());
+  for (unsigned operand = 0; operand < 2; ++operand) {
+    if (places[operand] == 0) continue;
+    a_.kmovq(bits, mask(i.getOperand(operand)));
+    if (first[operand] != 0) a_.shr(bits, first[operand]);
+    a_.mov(pattern, places[operand]);
+    a_.pdep(bits, bits, pattern);
+    a_.or_(sum, bits);
+    places_.write_over(Class::mask);
+  }
+  a_.kmovq(define_mask(&i), sum);
+  return true;
 }
 
 void Selector::permute_spread(llvm::ShuffleVectorInst& i, unsigned bits) {
@@ -158,6 +214,7 @@ void Selector::permute_spread(llvm::ShuffleVectorInst& i, unsigned bits) {
     }
     if (chosen == 0) continue;
     a_.emit(bits == 8 ? Inst::kIdVpmovm2b : Inst::kIdVpmovm2w, spread, mask(i.getOperand(operand)));
+    places_.write_over(Class::mask);  // few are left where others are homes
     a_.vmovups(index, code_.constant_at(code_.constant(numbers)));
     if (!is_first) {
       mask_constant(kScratchMask, chosen);

@@ -132,6 +132,8 @@ void Selector::visitStoreInst(llvm::StoreInst& i) {
   x86::Mem to = address(i.getPointerOperand());
   if (all->kind == Class::general) {
     to.setSize(all->bytes);
+    const auto* update = llvm::dyn_cast<llvm::BinaryOperator>(value);
+    if (update && analysis_.is_deferred(*update)) return update_memory(to, *update);
     if (i.isAtomic() && i.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent) {
       load_general(kScratch, value);
       a_.xchg(to, all->bytes == 8   ? x86::Gp(x86::rax)
@@ -159,10 +161,20 @@ void Selector::visitStoreInst(llvm::StoreInst& i) {
     if (all->lanes > 8 && all->lanes != 16 && all->lanes != 32 && all->lanes != 64) return cannot(i);
     return store_mask(to, value);
   }
-  store_vector(to, value);
+  store_vector(to, value, i.hasMetadata(llvm::LLVMContext::MD_nontemporal) && i.getAlign() >= form_.bytes);
 }
 
-void Selector::store_vector(x86::Mem to, const llvm::Value* value) {
+void Selector::update_memory(x86::Mem at, const llvm::BinaryOperator& update) {
+  const unsigned opcode = update.getOpcode();
+  const InstId instruction = opcode == llvm::Instruction::Add   ? Inst::kIdAdd
+                             : opcode == llvm::Instruction::Sub ? Inst::kIdSub
+                             : opcode == llvm::Instruction::And ? Inst::kIdAnd
+                             : opcode == llvm::Instruction::Or  ? Inst::kIdOr
+                                                                : Inst::kIdXor;
+  a_.emit(instruction, at, general_or_constant(update.getOperand(1), at.size() * 8));
+}
+
+void Selector::store_vector(x86::Mem to, const llvm::Value* value, bool past_caches) {
   const Shape all = shape(value);
   if (all.bytes == 2) {
     a_.vmovd(x86::eax, vector(value).xmm());
@@ -171,7 +183,9 @@ void Selector::store_vector(x86::Mem to, const llvm::Value* value) {
   }
   for (unsigned n = 0; n < all.count; ++n) {
     places_.begin_piece();
-    if (analysis_.pieces[piece(value, n)].origin != Origin::undefined)
+    if (past_caches && all.bytes_of(n) >= 16 && is_whole(all.bytes_of(n)))
+      a_.emit(Inst::kIdVmovntps, to, vector(value, n));
+    else if (analysis_.pieces[piece(value, n)].origin != Origin::undefined)
       store_piece(to, vector(value, n), all.bytes_of(n));
     to.addOffset(form_.bytes);
   }

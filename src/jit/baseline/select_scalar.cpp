@@ -52,7 +52,8 @@ void Selector::scalar_binary(llvm::BinaryOperator& i) {
       return cannot(i);
   }
   const llvm::Value *left = i.getOperand(0), *right = i.getOperand(1);
-  if (llvm::isa<llvm::ConstantInt>(left) && i.isCommutative()) std::swap(left, right);
+  if (i.isCommutative() && (llvm::isa<llvm::ConstantInt>(left) || is_at_home_of(i, right)))
+    std::swap(left, right);
   asmjit::Operand other = general_or_constant(right, bits);
   if (own == 1 && other.isImm()) other = asmjit::Imm(other.as<asmjit::Imm>().value() & 1);
   if (is_made_where_used(left)) {
@@ -117,6 +118,14 @@ void Selector::divide_scratch(unsigned opcode, const x86::Gp& by) {
 CondCode Selector::compare(const llvm::ICmpInst& i) {
   const llvm::Value *left = i.getOperand(0), *right = i.getOperand(1);
   const unsigned own = shape(left).element_bits, bits = own == 64 ? 64 : 32;
+  if (const auto* lanes = llvm::dyn_cast<llvm::BitCastInst>(left); lanes && analysis_.is_deferred(*lanes)) {
+    const x86::KReg all = mask(lanes->getOperand(0));
+    a_.emit(BySize{Inst::kIdKortestb, Inst::kIdKortestw, Inst::kIdKortestd, Inst::kIdKortestq}[own], all,
+            all);
+    const bool is_equal = i.getPredicate() == llvm::CmpInst::ICMP_EQ;
+    if (llvm::cast<llvm::ConstantInt>(right)->isZero()) return is_equal ? CondCode::kE : CondCode::kNE;
+    return is_equal ? CondCode::kC : CondCode::kNC;
+  }
   if (own >= 32) {
     const x86::Gp first = general(left, bits);
     const auto* number = llvm::dyn_cast<llvm::ConstantInt>(right);
@@ -125,12 +134,13 @@ CondCode Selector::compare(const llvm::ICmpInst& i) {
     else
       a_.emit(Inst::kIdCmp, first, general_or_constant(right, bits));
   } else {
-    const x86::Gp first = extended(left, 32, i.isSigned());
+    // No temporary registers: a choice by it takes all that are sure to be no homes.
+    const x86::Gp first = extend(kScratch.r32(), general(left, 32), own, i.isSigned());
     if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(right))
       a_.cmp(first,
              i.isSigned() ? number->getSExtValue() : static_cast<std::int64_t>(number->getZExtValue()));
     else
-      a_.cmp(first, extended(right, 32, i.isSigned()));
+      a_.cmp(first, extend(kScratch2.r32(), general(right, 32), own, i.isSigned()));
   }
   return condition_of(i.getPredicate());
 }

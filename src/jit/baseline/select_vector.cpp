@@ -217,11 +217,23 @@ void Selector::visitUnaryOperator(llvm::UnaryOperator& i) {
   const auto all = shape_of(i.getType());
   if (!all || i.getOpcode() != llvm::Instruction::FNeg || all->element_bits < 32) return cannot(i);
   const bool is_double = all->element_bits == 64;
-  repeat(kScratchVector, is_double ? 0x8000000000000000u : 0x8000000080000000u);
-  for (unsigned n = 0; n < all->count; ++n) {
+  with_bits(i, llvm::Instruction::Xor, is_double ? 0x8000000000000000u : 0x8000000080000000u);
+}
+
+void Selector::with_bits(const llvm::Instruction& i, unsigned opcode, std::uint64_t bits) {
+  const Shape all = shape(&i);
+  asmjit::Operand other;
+  if (form_.mask_registers) {
+    x86::Mem at = code_.constant_at(code_.constant({reinterpret_cast<const char*>(&bits), sizeof bits}));
+    at.setBroadcast(x86::Mem::Broadcast::k1To8);
+    other = at;
+  } else {
+    repeat(kScratchVector, bits);
+  }
+  for (unsigned n = 0; n < all.count; ++n) {
     places_.begin_piece();
-    const x86::Vec from = vector(i.getOperand(0), n), to = define_vector(&i, n);
-    a_.emit(logic(llvm::Instruction::Xor), to, from, vector_register(kScratchVector, all->bytes_of(n)));
+    const x86::Vec from = whole(vector(i.getOperand(0), n).id()), to = whole(define_vector(&i, n).id());
+    a_.emit(logic(opcode, 64), to, from, form_.mask_registers ? other : whole(kScratchVector));
   }
 }
 
@@ -250,7 +262,9 @@ void Selector::visitICmpInst(llvm::ICmpInst& i) {
   }
   if (all->kind == Class::mask) {
     if (!i.isEquality()) return cannot(i);
-    const x86::KReg left = mask(i.getOperand(0)), right = mask(i.getOperand(1)), to = define_mask(&i);
+    const x86::KReg left = mask(i.getOperand(0)), right = mask(i.getOperand(1));
+    places_.write_over(Class::mask);
+    const x86::KReg to = define_mask(&i);
     i.getPredicate() == llvm::CmpInst::ICMP_NE ? a_.kxorq(to, left, right) : a_.kxnorq(to, left, right);
     if (i.getPredicate() == llvm::CmpInst::ICMP_EQ) trim(to, all->lanes);
     return;
@@ -300,7 +314,9 @@ void Selector::mask_binary(llvm::BinaryOperator& i) {
     a_.knotq(to, from);
     return trim(to, lanes);
   }
-  const x86::KReg left = mask(i.getOperand(0)), right = mask(i.getOperand(1)), to = define_mask(&i);
+  const x86::KReg left = mask(i.getOperand(0)), right = mask(i.getOperand(1));
+  places_.write_over(Class::mask);
+  const x86::KReg to = define_mask(&i);
   switch (i.getOpcode()) {
     case llvm::Instruction::And:
       return void(a_.kandq(to, left, right));
@@ -320,11 +336,13 @@ void Selector::mask_select(llvm::SelectInst& i) {
   } else {
     in_all_lanes(choice, i.getCondition());
   }
-  const x86::KReg yes = mask(i.getTrueValue()), no = mask(i.getFalseValue()), other = x86::k(kScratchMask2);
-  const x86::KReg to = define_mask(&i);
-  a_.kandnq(other, choice, no);
-  a_.kandq(to, choice, yes);
-  a_.korq(to, to, other);
+  const x86::KReg chosen = x86::k(kScratchMask), other = x86::k(kScratchMask2);
+  a_.kandnq(other, choice, mask(i.getFalseValue()));
+  places_.write_over(Class::mask);
+  if (choice != chosen) choice = mask(i.getCondition());
+  a_.kandq(chosen, choice, mask(i.getTrueValue()));
+  places_.write_over(Class::mask);
+  a_.korq(define_mask(&i), chosen, other);
 }
 
 void Selector::vector_select(llvm::SelectInst& i) {

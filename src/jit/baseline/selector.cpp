@@ -13,6 +13,8 @@ Selector::Selector(const llvm::Function& function, Code& code, const Form& form)
       a_(code.assembler),
       form_(form),
       analysis_(function, code, form),
+      flow_(function),
+      homes_(function, analysis_, flow_, form),
       places_(code, analysis_.pieces, form) {}
 
 void Selector::cannot(const llvm::Instruction& i) {
@@ -28,7 +30,13 @@ bool Selector::write() {
   const std::uint32_t begin = code_.offset();
   a_.bind(code_.label_of(function_));
   const std::uint32_t patch = prologue();
-  for (const llvm::BasicBlock& block : function_) write_block(const_cast<llvm::BasicBlock&>(block));
+  const llvm::BasicBlock* before = nullptr;
+  for (const std::uint32_t n : flow_.order) {
+    if (before) next_[before] = flow_.blocks[n].block;
+    before = flow_.blocks[n].block;
+  }
+  for (const std::uint32_t n : flow_.order)
+    write_block(const_cast<llvm::BasicBlock&>(*flow_.blocks[n].block));
   code_.at_line(0, 0);
   if (unknown_.empty()) unknown_ = analysis_.unknown();
   if (unknown_.empty()) unknown_ = code_.error.message;
@@ -40,10 +48,25 @@ bool Selector::write() {
   return true;
 }
 
+bool Selector::has_no_code(const llvm::Instruction& i) const {
+  return analysis_.is_alias(i) || analysis_.is_deferred(i) || llvm::isa<llvm::PHINode, llvm::AllocaInst>(i);
+}
+
 void Selector::write_block(llvm::BasicBlock& block) {
   a_.bind(labels_[&block]);
   const auto known = contents_.extract(&block);
-  places_.begin_block(known.empty() ? Places::Contents() : known.mapped());
+  const std::uint32_t number = analysis_.number_of(&block);
+  places_.begin_block(known.empty() ? Places::Contents() : known.mapped(), homes_.entering(number),
+                      {homes_.reserved(number, Class::general), homes_.reserved(number, Class::vector),
+                       homes_.reserved(number, Class::mask)});
+  std::vector<std::vector<PieceId>> sources;
+  for (const llvm::Instruction& i : block) {
+    if (has_no_code(i)) continue;
+    auto& all = sources.emplace_back();
+    analysis_.for_each_source(i, [&](PieceId id) { all.push_back(id); });
+  }
+  places_.read_ahead(sources);
+  auto read = sources.begin();
   for (llvm::Instruction& i : block) {
     if (!unknown_.empty() || !code_.error.message.empty()) {
       if (unknown_.empty()) {
@@ -52,18 +75,59 @@ void Selector::write_block(llvm::BasicBlock& block) {
       }
       return;
     }
-    if (analysis_.is_alias(i) || analysis_.is_deferred(i) || llvm::isa<llvm::PHINode, llvm::AllocaInst>(i))
-      continue;
+    if (has_no_code(i)) continue;
     const bool is_needed = !i.use_empty() || i.mayHaveSideEffects() || i.isTerminator();
     if (const llvm::DebugLoc& place = i.getDebugLoc())
       code_.at_line(place.getLine(), place.getCol());
     else
       code_.at_line(0, 0);
-    places_.begin_instruction();
+    places_.begin_instruction(wants_scratch_masks(i));
     if (is_needed) visit(i);
     if (is_needed && !i.getType()->isVoidTy())
       for (unsigned n = 0; n < analysis_.pieces_of(&i); ++n) places_.made(piece(&i, n));
-    analysis_.for_each_source(i, [&](PieceId id) { places_.release(id); });
+    for (const PieceId id : *read++) places_.release(id);
+  }
+}
+
+/// All but those of which it is known that they do not.
+bool Selector::wants_scratch_masks(const llvm::Instruction& i) {
+  auto is_one_register = [&](const llvm::Value* value) {
+    const auto kind = shape_of(value->getType());
+    return kind && kind->count == 1 &&
+           (kind->is_mask ? kind->lanes == 8 || kind->lanes == 16
+                          : kind->bytes == 16 || kind->bytes == 32 || kind->bytes == 64);
+  };
+  switch (i.getOpcode()) {
+    case llvm::Instruction::ICmp:
+      return i.getOperand(0)->getType()->isVectorTy() && !is_one_register(i.getOperand(0));
+    case llvm::Instruction::FCmp:
+      return !i.getType()->isVectorTy() || !is_one_register(i.getOperand(0));
+    case llvm::Instruction::And:
+    case llvm::Instruction::Or:
+    case llvm::Instruction::Xor:
+      return shape(&i).is_mask && !is_one_register(&i);
+    case llvm::Instruction::FAdd:
+    case llvm::Instruction::FSub:
+    case llvm::Instruction::FMul:
+    case llvm::Instruction::GetElementPtr:
+      return false;
+    case llvm::Instruction::BitCast:
+      return shape(&i).is_mask && !is_one_register(&i);
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Sub:
+      return shape(&i).kind == Class::mask;
+    case llvm::Instruction::Select:
+      return !i.getOperand(0)->getType()->isVectorTy() || shape(&i).is_mask || !is_one_register(&i) ||
+             !places_.is_for_accesses(piece(i.getOperand(0)));
+    case llvm::Instruction::Load:
+      return shape(&i).kind != Class::general && !is_one_register(&i) &&
+             (shape(&i).is_mask || shape(&i).bytes % form_.bytes != 0);
+    case llvm::Instruction::Call: {
+      const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+      return !call || call->getIntrinsicID() != llvm::Intrinsic::fma;
+    }
+    default:
+      return true;
   }
 }
 
@@ -117,6 +181,12 @@ bool Selector::is_made_where_used(const llvm::Value* value) const {
   return llvm::isa<llvm::Constant, llvm::AllocaInst>(value) || (i && analysis_.is_deferred(*i));
 }
 
+bool Selector::is_at_home_of(const llvm::Instruction& i, const llvm::Value* operand, unsigned n) {
+  if (is_made_where_used(operand)) return false;
+  const std::int8_t home = analysis_.pieces[piece(&i, n)].home;
+  return home >= 0 && analysis_.pieces[piece(operand, n)].place == home;
+}
+
 x86::Gp Selector::general(const llvm::Value* value, unsigned bits) {
   if (is_made_where_used(value)) {
     const x86::Gp to = general_register(places_.temporary(Class::general), 64);
@@ -130,7 +200,10 @@ x86::Gp Selector::extended(const llvm::Value* value, unsigned bits, bool is_sign
   const unsigned own = shape(value).element_bits;
   const x86::Gp from = general(value, 32);
   if (own >= 32) return general_register(from.id(), bits);
-  const x86::Gp to = general_register(places_.temporary(Class::general), bits);
+  return extend(general_register(places_.temporary(Class::general), bits), from, own, is_signed);
+}
+
+x86::Gp Selector::extend(const x86::Gp& to, const x86::Gp& from, unsigned own, bool is_signed) {
   if (own == 1) {
     a_.mov(to.r32(), from.r32());
     if (is_signed) a_.neg(to);
@@ -166,7 +239,7 @@ x86::KReg Selector::lanes_of_piece(const llvm::Value* mask_value, const Shape& v
                                    unsigned scratch) {
   const x86::KReg all = mask(mask_value);
   const unsigned before = vector.lanes_before(n);
-  if (before == 0) return all;
+  if (before == 0 && all.id() != 0) return all;
   a_.kshiftrq(x86::k(scratch), all, before);
   return x86::k(scratch);
 }
@@ -193,7 +266,25 @@ x86::Mem Selector::address(const llvm::Value* pointer, std::int64_t distance) {
     if (label.isValid()) return x86::ptr(label, near);
     unknown_ = fmt::format("variable {}", global->getName().str());
   }
-  return x86::ptr(general(place.base, 64), near);
+  const auto* made = llvm::dyn_cast<llvm::Instruction>(place.base);
+  if (!made || !analysis_.is_deferred(*made)) return x86::ptr(general(place.base, 64), near);
+  if (const auto* element = llvm::dyn_cast<llvm::GetElementPtrInst>(made))
+    return element_address(*element, place.distance);
+  made = llvm::cast<llvm::Instruction>(made->getOperand(0));  // the sum
+  const x86::Gp base = general(made->getOperand(0), 64);
+  if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(made->getOperand(1)))
+    return x86::ptr(base, static_cast<std::int32_t>(place.distance + number->getSExtValue()));
+  return x86::ptr(base, general(made->getOperand(1), 64), 0, near);
+}
+
+x86::Mem Selector::element_address(const llvm::GetElementPtrInst& element, std::int64_t distance) {
+  const auto index = index_of(element, code_.module.getDataLayout());
+  const auto near = static_cast<std::int32_t>(distance + index->distance);
+  const x86::Gp number = general(index->number, 64);
+  const auto found = variables_.find(element.getPointerOperand());
+  if (found != variables_.end())
+    return x86::ptr(x86::rsp, number, llvm::Log2_64(index->scale), found->second + near);
+  return x86::ptr(general(element.getPointerOperand(), 64), number, llvm::Log2_64(index->scale), near);
 }
 
 void Selector::mask_constant(unsigned reg, std::uint64_t bits) {

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "jit/baseline/analysis.h"
+#include "jit/baseline/flow.h"
+#include "jit/baseline/homes.h"
 #include "jit/baseline/places.h"
 
 namespace raddle::jit::baseline {
@@ -59,6 +61,7 @@ class Selector : public llvm::InstVisitor<Selector> {
   void visitPHINode(llvm::PHINode&) {}
   void visitBranchInst(llvm::BranchInst& i);
   void visitSwitchInst(llvm::SwitchInst& i);
+  bool switch_by_table(llvm::SwitchInst& i, const x86::Gp& value);
   void visitReturnInst(llvm::ReturnInst& i);
   void visitUnreachableInst(llvm::UnreachableInst&) { a_.ud2(); }
   void visitInstruction(llvm::Instruction& i) { cannot(i); }
@@ -69,12 +72,25 @@ class Selector : public llvm::InstVisitor<Selector> {
   // ---- the function's frame: select_control.cpp ----
   /// @returns where the code says how far the stack pointer goes down, which is known at the end
   std::uint32_t prologue();
+  void receive_arguments();
   void lay_out_variables();
   void epilogue();
   void write_block(llvm::BasicBlock& block);
-  void give_to_phis(const llvm::BasicBlock& from, const llvm::BasicBlock& to);
+  bool has_no_code(const llvm::Instruction& i) const;
+  bool wants_scratch_masks(const llvm::Instruction& i);
+  /// The block behind it in the code; null: none.
+  const llvm::BasicBlock* next_of(const llvm::BasicBlock& block) const { return next_.lookup(&block); }
   void jump(const llvm::BasicBlock& from, const llvm::BasicBlock& to);
-  bool has_phis(const llvm::BasicBlock& block) const { return !block.phis().empty(); }
+
+  // ---- select_phis.cpp ----
+  struct Gift;
+  /// What phis of `to` get when `from` goes there. All change at once.
+  void give_to_phis(const llvm::BasicBlock& from, const llvm::BasicBlock& to);
+  std::vector<Gift> gifts(const llvm::BasicBlock& from, const llvm::BasicBlock& to);
+  /// Any of them needs code.
+  bool gives(const llvm::BasicBlock& from, const llvm::BasicBlock& to);
+  void give(const Gift& gift);
+  void put_aside(Gift& gift);
 
   // ---- operands ----
   std::optional<Shape> shape_of(const llvm::Type* type) const { return baseline::shape_of(type, form_); }
@@ -82,10 +98,14 @@ class Selector : public llvm::InstVisitor<Selector> {
   PieceId piece(const llvm::Value* value, unsigned n = 0) { return analysis_.piece(value, n); }
   /// It has no piece: a constant, the address of a variable, or what is written where it is used.
   bool is_made_where_used(const llvm::Value* value) const;
+  /// Piece `n` of the operand lies where that of the result is to lie.
+  bool is_at_home_of(const llvm::Instruction& i, const llvm::Value* operand, unsigned n = 0);
   /// In a register; constants and addresses of variables in a temporary one. @param bits  32 or 64
   x86::Gp general(const llvm::Value* value, unsigned bits);
   /// The same for a value whose type is narrower than the operation: extended.
   x86::Gp extended(const llvm::Value* value, unsigned bits, bool is_signed);
+  /// @returns `to`, which gets what has so many bits of its own
+  x86::Gp extend(const x86::Gp& to, const x86::Gp& from, unsigned own, bool is_signed);
   /// As a register or, if it is a constant of 32 bits with a sign, that.
   asmjit::Operand general_or_constant(const llvm::Value* value, unsigned bits);
   void load_general(const x86::Gp& to, const llvm::Value* value);
@@ -101,6 +121,7 @@ class Selector : public llvm::InstVisitor<Selector> {
   x86::Gp define_general(const llvm::Value* value, unsigned bits);
   x86::KReg define_mask(const llvm::Value* value);
   x86::Mem address(const llvm::Value* pointer, std::int64_t distance = 0);
+  x86::Mem element_address(const llvm::GetElementPtrInst& element, std::int64_t distance);
   /// A mask register whose lowest bits are set.
   x86::KReg first_lanes(unsigned count, unsigned scratch);
   void mask_constant(unsigned reg, std::uint64_t bits);
@@ -141,6 +162,8 @@ class Selector : public llvm::InstVisitor<Selector> {
   void vector_binary(llvm::BinaryOperator& i);
   void vector_shift(llvm::BinaryOperator& i);
   void mask_binary(llvm::BinaryOperator& i);
+  /// The first operand's lanes And, Or or Xor these bits.
+  void with_bits(const llvm::Instruction& i, unsigned opcode, std::uint64_t bits);
   void mask_select(llvm::SelectInst& i);
   virtual void vector_select(llvm::SelectInst& i);
   /// Of integers or floats.
@@ -156,6 +179,7 @@ class Selector : public llvm::InstVisitor<Selector> {
 
   // ---- select_casts.cpp ----
   bool scalar_cast(llvm::CastInst& i);
+  bool is_zero_beyond(const llvm::Value* value) const;
   bool vector_cast(llvm::CastInst& i);
   bool cast_from_mask(llvm::CastInst& i);
   bool cast_to_mask(llvm::CastInst& i);
@@ -177,7 +201,13 @@ class Selector : public llvm::InstVisitor<Selector> {
   void splat(llvm::ShuffleVectorInst& i);
   bool joins_halves(llvm::ShuffleVectorInst& i);
   virtual void permute(llvm::ShuffleVectorInst& i);
+  /// Where a piece of a shuffle's result has its lanes from: lane of the result, lane of the piece.
+  using Given = std::map<PieceId, std::vector<std::pair<unsigned, unsigned>>>;
+  /// @returns false if lanes come from more than two pieces
+  bool permute_at_once(llvm::ShuffleVectorInst& i, unsigned n, const Given& given);
   void permute_mask(llvm::ShuffleVectorInst& i);
+  /// @returns false if lanes change their order
+  bool deposit_lanes(llvm::ShuffleVectorInst& i);
   /// Lanes of both masks, each spread to an element of so many bits, in kScratchVector. @returns false if
   /// there are none
   void permute_spread(llvm::ShuffleVectorInst& i, unsigned bits);
@@ -191,7 +221,8 @@ class Selector : public llvm::InstVisitor<Selector> {
 
   // ---- select_memory.cpp ----
   void load_vector(const llvm::Instruction& i, x86::Mem from);
-  void store_vector(x86::Mem to, const llvm::Value* value);
+  void store_vector(x86::Mem to, const llvm::Value* value, bool past_caches = false);
+  void update_memory(x86::Mem at, const llvm::BinaryOperator& update);
   void load_piece(const x86::Vec& to, const x86::Mem& from, unsigned bytes);
   void store_piece(const x86::Mem& to, const x86::Vec& from, unsigned bytes);
   /// The same for what is no power of two.
@@ -231,8 +262,11 @@ class Selector : public llvm::InstVisitor<Selector> {
   x86::Assembler& a_;
   const Form& form_;
   Analysis analysis_;
+  Flow flow_;
+  Homes homes_;
   Places places_;
   std::string unknown_;
+  llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> next_;
   std::map<const llvm::BasicBlock*, asmjit::Label> labels_;
   std::map<const llvm::BasicBlock*, Places::Contents> contents_;
   llvm::DenseMap<const llvm::Value*, std::int32_t> variables_;

@@ -40,13 +40,19 @@ Result<NamedEngine> make_engine(const std::string& name) {
         std::pair{"quick_sse42", jit::SimdLevel::sse42}})
     if (name == quick_name && host_has(level))
       return NamedEngine{name, jit::make_engine({.simd = level, .tier = jit::Tier::quick, .cache = false})};
+  for (auto [balanced_name, level] :
+       {std::pair{"balanced", jit::SimdLevel::host}, std::pair{"balanced_avx2", jit::SimdLevel::avx2}})
+    if (name == balanced_name && host_has(level))
+      return NamedEngine{name,
+                         jit::make_engine({.simd = level, .tier = jit::Tier::balanced, .cache = false})};
   for (auto [together_name, level] :
        {std::pair{"together", jit::SimdLevel::host}, std::pair{"together_avx2", jit::SimdLevel::avx2},
         std::pair{"together_sse42", jit::SimdLevel::sse42}})
     if (name == together_name && host_has(level))
       return NamedEngine{name, jit::make_engine({.simd = level,
                                                  .tier = level == jit::SimdLevel::host ? jit::Tier::optimised
-                                                                                       : jit::Tier::quick,
+                                                         : level == jit::SimdLevel::avx2 ? jit::Tier::balanced
+                                                                                         : jit::Tier::quick,
                                                  .cache = false,
                                                  .together = jit::Together::wherever_possible})};
   for (auto [single_name, level] :
@@ -66,7 +72,8 @@ Result<NamedEngine> make_engine(const std::string& name) {
 Result<std::vector<NamedEngine>> make_engines(std::string_view names) {
   std::vector<NamedEngine> engines;
   const bool with_forms = names == "every", all = names == "all" || with_forms;
-  const std::string known = "interp,avx512,avx2,sse42,quick,quick_avx2,quick_sse42,one_by_one";
+  const std::string known =
+      "interp,avx512,avx2,sse42,quick,quick_avx2,quick_sse42,balanced,balanced_avx2,one_by_one";
   const std::string forms = with_forms ? ",together,together_avx2,together_sse42,one_by_one_sse42" : "";
   for (const std::string& name : split_list(all ? known + forms : std::string(names))) {
     auto engine = make_engine(name);

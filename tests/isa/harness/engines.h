@@ -14,8 +14,9 @@ namespace raddle::testing {
 
 struct NamedEngine {
   /// "interp", "avx512", "avx2", "sse42" (optimised, however long that takes), "quick" (the quick tier at the
-  /// host's width), "quick_avx2", "quick_sse42"; with the second form of jit/together.h wherever that is
-  /// possible "together", and in the quick tier "together_avx2", "together_sse42"; likewise with that of
+  /// host's width), "quick_avx2", "quick_sse42", "balanced", "balanced_avx2"; with the second form of
+  /// jit/together.h wherever that is possible "together", balanced "together_avx2", and in the quick tier
+  /// "together_sse42"; likewise with that of
   /// jit/one_by_one.h "one_by_one", "one_by_one_sse42".
   std::string name;
   std::shared_ptr<exec::Engine> engine;  ///< shared by the lists it is in

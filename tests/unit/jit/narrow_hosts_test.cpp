@@ -30,7 +30,7 @@ done:
   return dump_of("optimised", ptx, options, {.block = {32}});
 }
 
-bool has(const std::string& text, const std::string& what) { return text.find(what) != text.npos; }
+bool holds_text(const std::string& text, const std::string& what) { return text.find(what) != text.npos; }
 
 TEST(NarrowHosts, WholeWarpsAccessMemoryWithoutMasks) {
   const char* kBody = "ld.global.u32 %x, [%at]; add.u32 %x, %x, 7; st.global.u32 [%at], %x;";
@@ -38,39 +38,39 @@ TEST(NarrowHosts, WholeWarpsAccessMemoryWithoutMasks) {
                                                        {SimdLevel::sse42, "<4 x i32>"}};
   for (const auto& [level, vector] : kLevels) {
     const std::string text = optimised(level, kBody);
-    EXPECT_TRUE(has(text, fmt::format("load {}, ptr", vector))) << text;
-    EXPECT_TRUE(has(text, fmt::format("store {} ", vector))) << text;
-    EXPECT_TRUE(has(text, "@llvm.masked.load")) << "some lanes alone may do so, too";
-    EXPECT_TRUE(has(text, "@llvm.masked.store"));
+    EXPECT_TRUE(holds_text(text, fmt::format("load {}, ptr", vector))) << text;
+    EXPECT_TRUE(holds_text(text, fmt::format("store {} ", vector))) << text;
+    EXPECT_TRUE(holds_text(text, "@llvm.masked.load")) << "some lanes alone may do so, too";
+    EXPECT_TRUE(holds_text(text, "@llvm.masked.store"));
   }
 }
 
 TEST(NarrowHosts, SmallElementsHaveNoMasksEither) {
   const std::string text =
       optimised(SimdLevel::avx2, "ld.global.u16 %h, [%at]; add.u16 %h, %h, 7; st.global.u16 [%at], %h;", 2);
-  EXPECT_TRUE(has(text, "load <8 x i16>, ptr")) << text;
-  EXPECT_TRUE(has(text, "store <8 x i16> "));
+  EXPECT_TRUE(holds_text(text, "load <8 x i16>, ptr")) << text;
+  EXPECT_TRUE(holds_text(text, "store <8 x i16> "));
 }
 
 TEST(NarrowHosts, VolatileRowsOfWholeWarpsHaveNoMasks) {
   const std::string text = optimised(SimdLevel::avx2, R"(.shared .align 4 .b8 tile[128];
  mov.u32 %x, tile; mad.lo.u32 %t, %t, 4, %x;
  st.volatile.shared.u32 [%t], %n; ld.volatile.shared.u32 %x, [%t]; st.global.u32 [%at], %x;)");
-  EXPECT_TRUE(has(text, "%unmaskedload = load <8 x i32>, ptr")) << text;  // LLVM names it so
+  EXPECT_TRUE(holds_text(text, "%unmaskedload = load <8 x i32>, ptr")) << text;  // LLVM names it so
 }
 
 TEST(NarrowHosts, GathersOfAvx2AreInstructions) {
   const char* kBody = R"(ld.global.u32 %x, [%at]; mul.wide.u32 %far, %x, 4; add.u64 %far, %far, %at;
  ld.global.u32 %x, [%far]; st.global.u32 [%at], %x;)";
-  EXPECT_TRUE(has(optimised(SimdLevel::avx2, kBody), "+fast-gather"));
+  EXPECT_TRUE(holds_text(optimised(SimdLevel::avx2, kBody), "+fast-gather"));
 }
 
 TEST(NarrowHosts, NoOneCallsTheCLibraryForMultiplyAdds) {
   const char* kBody = "ld.global.f32 %f, [%at]; fma.rn.f32 %f, %f, %f, %f; st.global.f32 [%at], %f;";
-  EXPECT_TRUE(has(optimised(SimdLevel::avx2, kBody), "call <8 x float> @llvm.fma"));
+  EXPECT_TRUE(holds_text(optimised(SimdLevel::avx2, kBody), "call <8 x float> @llvm.fma"));
   const std::string text = optimised(SimdLevel::sse42, kBody);
-  EXPECT_FALSE(has(text, "call <4 x float> @llvm.fma")) << text;
-  EXPECT_TRUE(has(text, "call void @fused("));
+  EXPECT_FALSE(holds_text(text, "call <4 x float> @llvm.fma")) << text;
+  EXPECT_TRUE(holds_text(text, "call void @fused("));
 }
 
 }  // namespace
