@@ -1,6 +1,7 @@
-// Where pieces lie while a block is written: in registers as long as there are any, else in the frame. Values
-// that other blocks read are stored where they are made, so that at a block's end nothing is left to do. All
-// is decided in the order of the code, looking no further than how often a piece will still be read.
+// Where pieces lie while a block is written: in their homes (homes.h), else in registers as long as there are
+// any, else in the frame. Values without a home that other blocks read are stored where they are made, so
+// that at a block's end nothing is left to do. All is decided in the order of the code, by what the rest of
+// the block will read.
 #pragma once
 
 #include <array>

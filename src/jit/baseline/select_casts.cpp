@@ -158,17 +158,7 @@ bool Selector::vector_cast(llvm::CastInst& i) {
   else
     instruction = conversion(i);
   if (instruction == 0) return is_vector && (from < 32 ? convert_narrow(i) : narrow_floats(i));
-  if (!is_vector) {  // a scalar's other lanes do not matter, but may raise no exception that anybody sees
-    if (from == 16) return false;
-    if (from == 64 && to == 32) {
-      const x86::Vec reg = vector(i.getOperand(0));
-      a_.vcvtsd2ss(define_vector(&i).xmm(), reg.xmm(), reg.xmm());
-      return true;
-    }
-    const x86::Vec reg = vector(i.getOperand(0));
-    a_.vcvtss2sd(define_vector(&i).xmm(), reg.xmm(), reg.xmm());
-    return true;
-  }
+  if (!is_vector) return cast_scalar_float(i, instruction);
   if (from < to) return widen(i, instruction);
   if (from > to) return narrow(i, instruction);
   for (unsigned n = 0; n < shape(&i).count; ++n) {
@@ -177,6 +167,27 @@ bool Selector::vector_cast(llvm::CastInst& i) {
     a_.emit(instruction, define_vector(&i, n), reg);
   }
   return true;
+}
+
+/// A scalar's other lanes do not matter, but may raise no exception that anybody sees.
+bool Selector::cast_scalar_float(llvm::CastInst& i, std::uint32_t instruction) {
+  const x86::Xmm from = vector(i.getOperand(0)).xmm();
+  switch (instruction) {
+    case Inst::kIdVcvtpd2ps:
+      a_.vcvtsd2ss(define_vector(&i).xmm(), from, from);
+      return true;
+    case Inst::kIdVcvtps2pd:
+      a_.vcvtss2sd(define_vector(&i).xmm(), from, from);
+      return true;
+    case Inst::kIdVcvtps2ph:
+      a_.vcvtps2ph(define_vector(&i).xmm(), from, asmjit::Imm(4));  // as the control register says
+      return true;
+    case Inst::kIdVcvtph2ps:
+      a_.vcvtph2ps(define_vector(&i).xmm(), from);
+      return true;
+    default:
+      return false;
+  }
 }
 
 /// Each piece of the result comes from a part of one of the operand's.

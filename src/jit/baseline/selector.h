@@ -181,6 +181,7 @@ class Selector : public llvm::InstVisitor<Selector> {
   bool scalar_cast(llvm::CastInst& i);
   bool is_zero_beyond(const llvm::Value* value) const;
   bool vector_cast(llvm::CastInst& i);
+  bool cast_scalar_float(llvm::CastInst& i, std::uint32_t instruction);
   bool cast_from_mask(llvm::CastInst& i);
   bool cast_to_mask(llvm::CastInst& i);
   /// A mask's lanes in those of a vector, and the lowest bits of a vector's lanes in a mask.

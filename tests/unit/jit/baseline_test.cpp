@@ -183,6 +183,80 @@ TEST_F(Baseline, CastsBetweenFloatsAndNarrowOrSingleLanes) {
   expect_same("<1 x float>", "<1 x half>", "fptrunc <1 x float> %a to <1 x half>");
 }
 
+/// What a block's lanes have in common is computed once, by scalars: each operation on each type, or the
+/// generator says that it does not know it.
+TEST_F(Baseline, ScalarsOfEveryType) {
+  const auto expect_same_or_unknown = [&](const std::string& type, const std::string& result,
+                                          const std::string& body) {
+    const std::string text =
+        "define void @f(ptr %in, ptr %out) {\n  %pb = getelementptr i8, ptr %in, i64 256\n  %a = load " +
+        type + ", ptr %in\n  %b = load " + type + ", ptr %pb\n" + body + "\n  store " + result +
+        " %r, ptr %out\n  ret void\n}\n"
+        "declare float @llvm.sqrt.f32(float)\ndeclare float @llvm.fabs.f32(float)\n"
+        "declare float @llvm.floor.f32(float)\ndeclare float @llvm.rint.f32(float)\n"
+        "declare float @llvm.fma.f32(float, float, float)\ndeclare float @llvm.copysign.f32(float, float)\n";
+    for (const HostTarget& target : targets_) {
+      Made made = make(text, target);
+      if (!made.object) {
+        EXPECT_NE(made.unknown, "");
+        continue;
+      }
+      EXPECT_EQ(run(std::move(made.object)), run(make_by_llvm(text, target))) << target.cpu << text;
+    }
+  };
+  const std::vector<std::string> integers = {"i8", "i16", "i32", "i64"}, floats = {"half", "float", "double"};
+  for (const std::string& type : integers) {
+    for (const char* operation : {"add", "sub", "mul", "and", "or", "xor"})
+      expect_same_or_unknown(type, type, std::string("  %r = ") + operation + " " + type + " %a, %b");
+    for (const char* operation : {"shl", "lshr", "ashr"})
+      expect_same_or_unknown(type, type,
+                             "  %by = and " + type + " %b, 7\n  %r = " + operation + " " + type + " %a, %by");
+    for (const char* operation : {"udiv", "sdiv", "urem", "srem"})
+      expect_same_or_unknown(type, type,
+                             "  %by = or " + type + " %b, 3\n  %r = " + operation + " " + type + " %a, %by");
+    for (const char* order : {"eq", "ult", "sgt", "uge", "sle"})
+      expect_same_or_unknown(type, type,
+                             std::string("  %x = icmp ") + order + " " + type +
+                                 " %a, %b\n  %r = select i1 %x, " + type + " %a, " + type + " %b");
+    for (const std::string& to : integers) {
+      if (type == to) continue;
+      const bool is_wider = std::stoul(to.substr(1)) > std::stoul(type.substr(1));
+      for (const char* cast :
+           is_wider ? std::vector<const char*>{"zext", "sext"} : std::vector<const char*>{"trunc"})
+        expect_same_or_unknown(type, to, std::string("  %r = ") + cast + " " + type + " %a to " + to);
+    }
+    for (const std::string& to : floats)
+      for (const char* cast : {"sitofp", "uitofp"}) {
+        expect_same_or_unknown(type, to, std::string("  %r = ") + cast + " " + type + " %a to " + to);
+        const std::string back = std::string(cast) == "sitofp" ? "fptosi " : "fptoui ";
+        expect_same_or_unknown(type, type,
+                               "  %s = lshr " + type + " %a, 2\n  %x = " + cast + " " + type + " %s to " +
+                                   to + "\n  %r = " + back + to + " %x to " + type);
+      }
+  }
+  for (const std::string& type : floats) {
+    for (const char* operation : {"fadd", "fsub", "fmul", "fdiv"})
+      expect_same_or_unknown(type, type, std::string("  %r = ") + operation + " " + type + " %a, %b");
+    expect_same_or_unknown(type, type, "  %r = fneg " + type + " %a");
+    for (const char* order : {"oeq", "olt", "ogt", "une", "uge", "ord", "uno"})
+      expect_same_or_unknown(type, type,
+                             std::string("  %x = fcmp ") + order + " " + type +
+                                 " %a, %b\n  %r = select i1 %x, " + type + " %a, " + type + " %b");
+  }
+  for (const char* cast :
+       {"fpext half %a to float", "fpext half %a to double", "fpext float %a to double",
+        "fptrunc float %a to half", "fptrunc double %a to half", "fptrunc double %a to float",
+        "fpext bfloat %a to float", "fptrunc float %a to bfloat"}) {
+    const std::string text = cast;
+    const std::size_t from = text.find(' ') + 1, to = text.rfind(' ') + 1;
+    expect_same_or_unknown(text.substr(from, text.find(' ', from) - from), text.substr(to), "  %r = " + text);
+  }
+  for (const char* call :
+       {"sqrt.f32(float %a)", "fabs.f32(float %a)", "floor.f32(float %a)", "rint.f32(float %a)",
+        "fma.f32(float %a, float %b, float %a)", "copysign.f32(float %a, float %b)"})
+    expect_same_or_unknown("float", "float", std::string("  %r = call float @llvm.") + call);
+}
+
 TEST_F(Baseline, LanesMove) {
   const std::string two = " <16 x i32> %a, <16 x i32> %b, ";
   expect_same("<16 x i32>", "<16 x i32>",
