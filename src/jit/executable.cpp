@@ -15,7 +15,7 @@ using LoopsEntry = void(exec::CtaContext*, std::uint32_t);
 }  // namespace
 
 /// Counts the time of one call against what is left until the code is hot. Two clock reads, and only while
-/// quick code waits to become hot.
+/// what a kernel starts with waits to become hot.
 class JitExecutable::Timed {
  public:
   explicit Timed(JitExecutable& executable)

@@ -74,6 +74,12 @@ bool is_folded_sum(const llvm::Value* value) {
   });
 }
 
+/// The same for an element of an array.
+bool is_folded_element(const llvm::Instruction& i) {
+  const auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(&i);
+  return gep && is_only_address_here(i) && index_of(*gep, gep->getModule()->getDataLayout());
+}
+
 /// What a store puts back to where its operand was loaded, with nothing written between: one instruction.
 bool is_update_of_memory(const llvm::Value* value) {
   const auto* update = llvm::dyn_cast<llvm::BinaryOperator>(value);
@@ -94,12 +100,6 @@ bool is_update_of_memory(const llvm::Value* value) {
   for (unsigned n = 0; n < kNear && i != store; ++n, i = i->getNextNode())
     if (!i || i->mayWriteToMemory()) return false;
   return i == store;
-}
-
-/// The same for an element of an array.
-bool is_folded_element(const llvm::Instruction& i) {
-  const auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(&i);
-  return gep && is_only_address_here(i) && index_of(*gep, gep->getModule()->getDataLayout());
 }
 
 /// The upper half of each lane, as a high product takes it.
@@ -205,6 +205,10 @@ void Analysis::defer(const llvm::Instruction& i) {
                         }));
   }
   if (waits) deferred_.insert(&i);
+}
+
+bool Analysis::has_no_code(const llvm::Instruction& i) const {
+  return is_alias(i) || is_deferred(i) || llvm::isa<llvm::PHINode, llvm::AllocaInst>(i);
 }
 
 bool Analysis::is_alias(const llvm::Instruction& i) const {

@@ -52,6 +52,8 @@ class Analysis {
   bool is_alias(const llvm::Instruction& i) const;
   /// It is written where it is used.
   bool is_deferred(const llvm::Instruction& i) const { return deferred_.contains(&i); }
+  /// Nothing is written where it stands.
+  bool has_no_code(const llvm::Instruction& i) const;
   /// Calls `use` for each piece that the instruction's code reads; for a terminator also what it gives to
   /// phis.
   void for_each_source(const llvm::Instruction& i, llvm::function_ref<void(PieceId)> use);

@@ -143,8 +143,7 @@ class Homes::Finder {
     llvm::MapVector<PieceId, Span> local;
     int at = 0;
     for (const llvm::Instruction& i : *flow_.blocks[b].block) {
-      if (analysis_.is_alias(i) || analysis_.is_deferred(i) || llvm::isa<llvm::PHINode, llvm::AllocaInst>(i))
-        continue;
+      if (analysis_.has_no_code(i)) continue;
       at += 2;
       if (may_call(i)) ++calls_[b];
       analysis_.for_each_source(i, [&](PieceId id) {
@@ -290,7 +289,6 @@ class Homes::Finder {
   // ---- homes ----
 
   void settle() {
-    for (auto& all : homes_.reserved_) all.assign(flow_.blocks.size(), 0);
     for (Web& web : webs_) web.gain = gain(web);
     for (const std::uint32_t n : by_falling(webs_.size(), [&](std::uint32_t k) { return webs_[k].gain; }))
       if (!webs_[n].lives.empty()) settle(webs_[n]);
@@ -301,7 +299,7 @@ class Homes::Finder {
     float sum = 0;
     for (const std::uint32_t n : web.lives) {
       const Life& life = lives_[n];
-      const bool is_phi = life.made_at == kEntered && life.made_by == nullptr;
+      const bool is_phi = life.made_by == nullptr;
       for (const Life::Use& use : life.uses)
         sum += flow_.blocks[use.block].frequency * static_cast<float>(use.count);
       if (analysis_.pieces[life.id].is_global) sum += flow_.blocks[life.block].frequency * (is_phi ? 2 : 1);
@@ -337,7 +335,6 @@ class Homes::Finder {
     }
     if (best == 32) return;
     for (const unsigned b : where.set_bits()) reserved[b] |= 1u << best;
-    homes_.entering_.resize(flow_.blocks.size());
     for (const std::uint32_t n : web.lives) {
       const Life& life = lives_[n];
       analysis_.pieces[life.id].home = static_cast<std::int8_t>(best);

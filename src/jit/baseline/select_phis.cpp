@@ -14,6 +14,10 @@ Spot spot_of_register(Class kind, unsigned reg) {
   return (Spot{1} << 40) + static_cast<Spot>(kind) * 32 + reg;
 }
 
+unsigned scratch_of(Class kind) {
+  return kind == Class::vector ? kScratchVector : kind == Class::mask ? kScratchMask : kScratch.id();
+}
+
 }  // namespace
 
 struct Selector::Gift {
@@ -65,9 +69,7 @@ void Selector::put_aside(Gift& gift) {
   const Piece& piece = analysis_.pieces[gift.from];
   const bool has = piece.place >= 0;
   const auto place = static_cast<unsigned>(piece.place);
-  const unsigned scratch = piece.kind == Class::vector ? kScratchVector
-                           : piece.kind == Class::mask ? kScratchMask
-                                                       : kScratch.id();
+  const unsigned scratch = scratch_of(piece.kind);
   if (!has) places_.load(scratch, gift.from);
   places_.store_register(at, piece, has ? place : scratch);
 }
@@ -75,10 +77,7 @@ void Selector::put_aside(Gift& gift) {
 void Selector::give(const Gift& gift) {
   const Piece& to = analysis_.pieces[gift.to];
   const bool has_home = to.home >= 0;
-  const unsigned scratch = to.kind == Class::vector ? kScratchVector
-                           : to.kind == Class::mask ? kScratchMask
-                                                    : kScratch.id();
-  unsigned reg = has_home ? static_cast<unsigned>(to.home) : scratch;
+  unsigned reg = has_home ? static_cast<unsigned>(to.home) : scratch_of(to.kind);
   if (gift.aside >= 0) {
     places_.load_register(reg, to, x86::ptr(x86::rsp, gift.aside));
   } else if (gift.from == kNoPiece) {

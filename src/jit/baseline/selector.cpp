@@ -48,10 +48,6 @@ bool Selector::write() {
   return true;
 }
 
-bool Selector::has_no_code(const llvm::Instruction& i) const {
-  return analysis_.is_alias(i) || analysis_.is_deferred(i) || llvm::isa<llvm::PHINode, llvm::AllocaInst>(i);
-}
-
 void Selector::write_block(llvm::BasicBlock& block) {
   a_.bind(labels_[&block]);
   const auto known = contents_.extract(&block);
@@ -61,7 +57,7 @@ void Selector::write_block(llvm::BasicBlock& block) {
                        homes_.reserved(number, Class::mask)});
   std::vector<std::vector<PieceId>> sources;
   for (const llvm::Instruction& i : block) {
-    if (has_no_code(i)) continue;
+    if (analysis_.has_no_code(i)) continue;
     auto& all = sources.emplace_back();
     analysis_.for_each_source(i, [&](PieceId id) { all.push_back(id); });
   }
@@ -75,7 +71,7 @@ void Selector::write_block(llvm::BasicBlock& block) {
       }
       return;
     }
-    if (has_no_code(i)) continue;
+    if (analysis_.has_no_code(i)) continue;
     const bool is_needed = !i.use_empty() || i.mayHaveSideEffects() || i.isTerminator();
     if (const llvm::DebugLoc& place = i.getDebugLoc())
       code_.at_line(place.getLine(), place.getCol());

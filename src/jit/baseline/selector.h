@@ -76,7 +76,6 @@ class Selector : public llvm::InstVisitor<Selector> {
   void lay_out_variables();
   void epilogue();
   void write_block(llvm::BasicBlock& block);
-  bool has_no_code(const llvm::Instruction& i) const;
   bool wants_scratch_masks(const llvm::Instruction& i);
   /// The block behind it in the code; null: none.
   const llvm::BasicBlock* next_of(const llvm::BasicBlock& block) const { return next_.lookup(&block); }
