@@ -111,17 +111,26 @@ bool prefetch_behind(llvm::Function& function, const llvm::LoopInfo& loops) {
   return changed;
 }
 
-/// What an innermost loop loads some turns later, where it steps far.
+/// What a loop loads some turns later, where it steps far. Loops inside it load nothing from device memory,
+/// as those over lanes: they would push out what was fetched.
 class LoopPrefetcher {
  public:
   LoopPrefetcher(llvm::ScalarEvolution& evolution, const llvm::DataLayout& layout)
       : evolution_(evolution), layout_(layout), expander_(evolution, layout, "ahead") {}
 
-  bool run(llvm::Loop& loop) {
+  bool run(llvm::Loop& loop, const llvm::LoopInfo& loops) {
     llvm::BasicBlock* before = loop.getLoopPredecessor();
     if (!before) return false;
-    for (llvm::BasicBlock* block : loop.blocks())
-      for (llvm::Instruction& i : *block) consider(i, loop);
+    for (llvm::BasicBlock* block : loop.blocks()) {
+      const bool is_inside = loops.getLoopFor(block) != &loop;
+      for (llvm::Instruction& i : *block) {
+        if (!is_inside) {
+          consider(i, loop);
+        } else if (marked_pointer(i)) {
+          return false;
+        }
+      }
+    }
     std::int64_t lines = 0;
     for (const Ahead& a : ahead_) lines += (a.bytes + kLine - 1) / kLine;
     for (const Ahead& a : ahead_)
@@ -200,7 +209,7 @@ llvm::PreservedAnalyses PrefetchLoads::run(llvm::Function& function,
   if (!loops.empty()) {
     auto& evolution = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
     for (llvm::Loop* loop : loops.getLoopsInPreorder())
-      if (loop->isInnermost()) changed |= LoopPrefetcher(evolution, function.getDataLayout()).run(*loop);
+      changed |= LoopPrefetcher(evolution, function.getDataLayout()).run(*loop, loops);
   }
   changed |= prefetch_behind(function, loops);
   if (!changed) return llvm::PreservedAnalyses::all();

@@ -16,7 +16,8 @@ namespace {
 
 enum class Memory { device, other };
 
-/// Prefetches that the pass puts into the function @f of a module, whose loads are of such memory.
+/// Prefetches that the pass puts into the function @f of a module, whose loads are of such memory, but for
+/// those by a pointer of another address space.
 /// @param first  passes that run before
 int prefetches_of(const std::string& text, Memory memory, const char* first = nullptr) {
   llvm::LLVMContext context;
@@ -36,7 +37,8 @@ int prefetches_of(const std::string& text, Memory memory, const char* first = nu
   llvm::Function& function = *module->getFunction("f");
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : block)
-      if (llvm::isa<llvm::LoadInst>(i) && memory == Memory::device) mark_device_load(i);
+      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i))
+        if (memory == Memory::device && load->getPointerAddressSpace() == 0) mark_device_load(i);
   if (first != nullptr) {
     llvm::FunctionPassManager pipeline;
     llvm::cantFail(passes.parsePassPipeline(pipeline, first));
@@ -89,6 +91,44 @@ TEST(Prefetch, TakesEveryLineOfALongLoad) {
 TEST(Prefetch, LeavesNearStepsToTheProcessor) { EXPECT_EQ(prefetches("16"), 0); }
 
 TEST(Prefetch, LeavesLoadsOfOtherMemory) { EXPECT_EQ(prefetches("%stride", Memory::other), 0); }
+
+/// In a loop that steps far, around a loop over lanes, with a load in the outer and in the inner one.
+int prefetches_around(Memory inner) {
+  return prefetches_of(fmt::format(R"(
+define void @f(i64 %base, i32 %n, i32 %stride, ptr{0} %table) {{
+entry:
+  br label %turn
+turn:
+  %i = phi i32 [ 0, %entry ], [ %next, %lanes ]
+  %wide = sext i32 %i to i64
+  %bytes = shl nsw i64 %wide, 2
+  %address = add i64 %base, %bytes
+  %pointer = inttoptr i64 %address to ptr
+  %value = load volatile <16 x i32>, ptr %pointer, align 4
+  br label %lane
+lane:
+  %k = phi i32 [ 0, %turn ], [ %after, %lane ]
+  %place = getelementptr i32, ptr{0} %table, i32 %k
+  %count = load volatile i32, ptr{0} %place, align 4
+  %after = add i32 %k, 1
+  %again = icmp slt i32 %after, 32
+  br i1 %again, label %lane, label %lanes
+lanes:
+  %next = add i32 %i, %stride
+  %more = icmp slt i32 %next, %n
+  br i1 %more, label %turn, label %done
+done:
+  ret void
+}}
+)",
+                                   inner == Memory::other ? " addrspace(3)" : ""),
+                       Memory::device);
+}
+
+TEST(Prefetch, TakesLoadsAroundLoopsThatLoadNone) {
+  EXPECT_EQ(prefetches_around(Memory::other), 1);
+  EXPECT_EQ(prefetches_around(Memory::device), 0) << "the inner loop would push them out";
+}
 
 /// In straight code, of a row of 128 bytes by parts: its second part lies `apart` bytes behind the first.
 int prefetches_in_line(int apart, const char* type, Memory memory = Memory::device) {
