@@ -1,5 +1,7 @@
 #include "jit/special_registers.h"
 
+#include <bit>
+
 namespace raddle::jit {
 
 using exec::LaunchContext;
@@ -15,7 +17,22 @@ WarpValue SpecialRegisters::read(const ptx::Operand& o) {
   return kEmits[o.index](*this, o.component);
 }
 
-/// Computed once, in the entry block: divisions.
+/// A number of threads or rows of a CTA divided by ntid's x (axis 0) or y.
+SpecialRegisters::Divided SpecialRegisters::divide(llvm::Value* number, unsigned axis) {
+  constexpr unsigned kLimit = exec::kMaxWarps * exec::kWarpSize;
+  static_assert(std::has_single_bit(kLimit));
+  auto* extent = context.launch_field(offsetof(LaunchContext, ntid) + 4 * axis, ir.getInt32Ty(), "ntid");
+  auto* inverse =
+      context.launch_field(offsetof(LaunchContext, ntid_inverse) + 8 * axis, ir.getInt64Ty(), "inverse");
+  ir.SetInsertPoint(code.entry_end());
+  auto* product = ir.CreateMul(ir.CreateZExt(number, ir.getInt64Ty()), inverse);
+  auto* quotient = ir.CreateTrunc(ir.CreateLShr(product, 32), ir.getInt32Ty());
+  // What the mask says is true; LLVM could not know.
+  auto below_limit = [&](llvm::Value* value) { return ir.CreateAnd(value, kLimit - 1); };
+  return {below_limit(quotient), below_limit(ir.CreateSub(number, ir.CreateMul(quotient, extent)))};
+}
+
+/// Computed once, in the entry block.
 WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
   if (c == 3) return WarpValue::uniform(Type::u32, ir.getInt32(0));
   auto* i32 = ir.getInt32Ty();
@@ -34,10 +51,11 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
   auto* nx = context.launch_field(offsetof(LaunchContext, ntid), i32, "ntid.x");
   auto* ny = context.launch_field(offsetof(LaunchContext, ntid) + 4, i32, "ntid.y");
   ir.SetInsertPoint(code.entry_end());
-  auto coordinate = [&](llvm::Value* thread) -> llvm::Value* {
-    if (c == 0) return ir.CreateURem(thread, nx);
-    auto* row = ir.CreateUDiv(thread, nx);
-    return c == 1 ? ir.CreateURem(row, ny) : ir.CreateUDiv(row, ny);
+  auto coordinate = [&]() -> llvm::Value* {
+    const Divided by_x = divide(first, 0);
+    if (c == 0) return by_x.rest;
+    const Divided by_y = divide(by_x.quotient, 1);
+    return c == 1 ? by_y.rest : by_y.quotient;
   };
   WarpValue value{.shape = whole_warp, .type = Type::u32, .bases = {}, .ok = nullptr, .parts = {}};
   switch (kernel.layout.layout) {
@@ -46,7 +64,7 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
       break;
     case LaneLayout::one_row:
     case LaneLayout::whole_warps:
-      value.bases = {coordinate(first)};
+      value.bases = {coordinate()};
       break;
     case LaneLayout::whole_parts:
       value.shape = Shape::strided(c == 0 ? 1 : 0, true);
@@ -61,7 +79,7 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
   return value;
 }
 
-/// Of each part's first lane. Divisions for the first part only: a row is a whole number of parts.
+/// Of each part's first lane, divided for the first part only: a row is a whole number of parts.
 std::vector<llvm::Value*> SpecialRegisters::coordinates_by_part(unsigned c, llvm::Value* first,
                                                                 llvm::Value* nx, llvm::Value* ny) {
   auto* zero = ir.getInt32(0);
@@ -71,8 +89,9 @@ std::vector<llvm::Value*> SpecialRegisters::coordinates_by_part(unsigned c, llvm
     at = ir.CreateSelect(wraps, zero, moved);
     return ir.CreateZExt(wraps, ir.getInt32Ty());
   };
-  llvm::Value *x = ir.CreateURem(first, nx), *row = c > 0 ? ir.CreateUDiv(first, nx) : nullptr;
-  llvm::Value *y = c > 0 ? ir.CreateURem(row, ny) : nullptr, *z = c > 1 ? ir.CreateUDiv(row, ny) : nullptr;
+  const Divided by_x = divide(first, 0);
+  const Divided by_y = c > 0 ? divide(by_x.quotient, 1) : Divided{};
+  llvm::Value *x = by_x.rest, *y = by_y.rest, *z = by_y.quotient;
   std::vector<llvm::Value*> bases;
   for (unsigned p = 0; p < code.parts(); ++p) {
     if (p > 0) {

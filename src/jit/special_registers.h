@@ -21,6 +21,10 @@ struct SpecialRegisters {
   StateSpaces& spaces;
 
  private:
+  struct Divided {
+    llvm::Value *quotient = nullptr, *rest = nullptr;
+  };
+  Divided divide(llvm::Value* number, unsigned axis);
   std::vector<llvm::Value*> coordinates_by_part(unsigned component, llvm::Value* first, llvm::Value* nx,
                                                 llvm::Value* ny);
   llvm::Value* coordinate_by_lane(unsigned component, unsigned p, llvm::Value* first, llvm::Value* nx,

@@ -230,7 +230,6 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
   const std::byte* parameters = grid.context.parameters;
   grid.variables = module->bound();
   grid.context = {
-      .ntid = {config.block.x, config.block.y, config.block.z},
       .nctaid = {config.grid.x, config.grid.y, config.grid.z},
       .dynamic_shared = dynamic,
       .static_shared = shared.static_bytes,
@@ -246,6 +245,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
           static_cast<std::uint32_t>(exec::kReservedShared + device.machine().shape().sm.shared_per_block),
       .past_caches = static_cast<std::uint32_t>(
           machine::largest_cache() / (threads_of(config.launched()) * threads_of(config.block)) + 1)};
+  grid.context.set_ntid(config.block.x, config.block.y, config.block.z);
 }
 
 Result<machine::Task*> Kernel::Impl::make_task(const LaunchConfig& config, std::span<const std::byte> block,

@@ -366,7 +366,7 @@ constexpr exec::Services kServices{
 
 Scheduler::Scheduler(const CtaLaunch& launch) : launch_(launch), memory_(*launch.module) {
   exec::BlockShape block = launch.block;
-  context_.ntid[0] = block.x, context_.ntid[1] = block.y, context_.ntid[2] = block.z;
+  context_.set_ntid(block.x, block.y, block.z);
   for (int i = 0; i < 3; ++i) context_.nctaid[i] = context_.cluster_shape[i] = 1;
   context_.nctaid[0] = context_.cluster_shape[0] = launch.cluster;
   context_.explicit_cluster = launch.cluster > 1;

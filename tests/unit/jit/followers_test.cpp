@@ -64,8 +64,7 @@ std::unique_ptr<exec::Executable> compile(exec::Engine& engine, const std::strin
 struct OneCta {
   explicit OneCta(std::uint32_t threads, std::size_t words) : memory(words) {
     parameter = reinterpret_cast<std::uint64_t>(memory.data());
-    launch.ntid[0] = threads;
-    launch.ntid[1] = launch.ntid[2] = 1;
+    launch.set_ntid(threads, 1, 1);
     launch.parameters = reinterpret_cast<const std::byte*>(&parameter);
     cta.launch = &launch;
     cta.poll = &poll;

@@ -86,7 +86,7 @@ class Launch {
     for (std::uint32_t i = 0; i < words; ++i) in[i] = i * 2654435761u;
     parameters = {reinterpret_cast<std::uint64_t>(in.data()), reinterpret_cast<std::uint64_t>(out.data()),
                   words};
-    launch.ntid[0] = kThreads;
+    launch.set_ntid(kThreads, 1, 1);
     launch.nctaid[0] = kCtas;
     launch.ntid[1] = launch.ntid[2] = launch.nctaid[1] = launch.nctaid[2] = 1;
     launch.parameters = reinterpret_cast<const std::byte*>(&parameters);
