@@ -96,17 +96,32 @@ CacheSizes cache_sizes() {
                                 : level.starts_with('3') ? &sizes.l3
                                                          : nullptr;
     if (size != nullptr) *size = parse_size(line("size"));
+    if (size == &sizes.l3) sizes.l3_cpus = count_cpus(line("shared_cpu_list"));
   }
   return sizes;
 }
 
+unsigned count_cpus(const std::string& list) {
+  unsigned long cpus = 0;
+  const char* at = list.c_str();
+  for (char* end = nullptr;; at = end + 1) {
+    const unsigned long first = std::strtoul(at, &end, 10);
+    if (end == at) break;
+    cpus += *end == '-' ? std::strtoul(end + 1, &end, 10) + 1 - first : 1;
+    if (*end != ',') break;
+  }
+  return static_cast<unsigned>(cpus);
+}
+
+std::uint64_t largest_cache(const CacheSizes& sizes) {
+  constexpr std::uint64_t kUnknown = 32u << 20, kMostOfCpu = 16u << 20;  // a processor has 2 to 12 MiB a core
+  const std::uint64_t third = sizes.l3_cpus == 0 ? sizes.l3 : std::min(sizes.l3, sizes.l3_cpus * kMostOfCpu);
+  const std::uint64_t largest = std::max({sizes.l1_data, sizes.l2, third});
+  return largest != 0 ? largest : kUnknown;
+}
+
 std::uint64_t largest_cache() {
-  static const std::uint64_t bytes = [] {
-    constexpr std::uint64_t kUnknown = 32u << 20;
-    const CacheSizes sizes = cache_sizes();
-    const std::uint64_t largest = std::max({sizes.l1_data, sizes.l2, sizes.l3});
-    return largest != 0 ? largest : kUnknown;
-  }();
+  static const std::uint64_t bytes = largest_cache(cache_sizes());
   return bytes;
 }
 

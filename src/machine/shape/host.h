@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace raddle::machine {
@@ -16,11 +17,16 @@ struct HostInfo {
 HostInfo host_info();
 struct CacheSizes {
   std::uint64_t l1_data = 0, l2 = 0, l3 = 0;  ///< bytes, as seen by one core; 0: none or unknown
+  unsigned l3_cpus = 0;                       ///< that share the third one; 0: unknown
 };
 CacheSizes cache_sizes();
-/// Bytes of the largest cache that a core of the host uses. Whoever writes more in one go finds nothing of
+/// CPUs in a list as /sys writes it: 4 in "0-2,8".
+unsigned count_cpus(const std::string& list);
+/// Bytes of the largest cache that a core of the host uses, as far as they are its own: a virtual machine of
+/// two CPUs is told the size of a cache that 64 cores share. Whoever writes more in one go finds nothing of
 /// its begin there at its end.
 std::uint64_t largest_cache();
+std::uint64_t largest_cache(const CacheSizes& sizes);
 /// Most memory of the host that devices may have, all together.
 std::uint64_t bytes_for_devices();
 
