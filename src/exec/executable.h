@@ -46,6 +46,9 @@ class Executable {
   /// regions: run_block may begin with the CTAs that follow, too, in ways that nobody notices. Each is still
   /// to be run.
   bool begins_ahead = false;
+  /// loops, regions: run_block may leave stores past the host's caches behind that nothing orders
+  /// (base/past_caches.h), where the launch outgrows them with so many bytes of a thread. 0: never.
+  std::uint32_t bytes_past_caches = 0;
   std::uint32_t local_bytes = 0;  ///< local memory needed per thread, call stack included
   std::uint64_t stack_bytes =
       0;  ///< host stack needed by run_block or run_warp; 0: the machine's default is enough

@@ -146,8 +146,8 @@ void JitExecutable::run_to_end(exec::CtaContext& cta, Regions& regions) {
       nobody.handed_over = 1;
       while (regions.over != cta.warp_count) cta.services->yield(&nobody);
     }
+    if (regions.waiting == 0) break;  // the machine orders what the last region stored, for many CTAs at once
     order_stores(cta);
-    if (regions.waiting == 0) break;
     if (regions.clusters != 0) pass_cluster_barrier(cta, regions);
     // A loop may pass barriers for as long as it waits for another block: that one has to run at some time.
     if (phases % kPhasesPerTurn == 0) cta.services->yield(&regions.warps[0]);

@@ -86,10 +86,9 @@ void JitExecutable::run_block(exec::CtaContext& cta) {
 
 void JitExecutable::run_loops(exec::CtaContext& cta, std::uint32_t first) {
   entry<LoopsEntry>()(&cta, first);
-  order_stores(cta);
 }
 
-/// Before others may learn of what a CTA has stored past the caches.
+/// Before others may learn of what a CTA has stored past the caches, while it goes on.
 void JitExecutable::order_stores(const exec::CtaContext& cta) const {
   if (cta.launch->outgrows_caches(bytes_past_caches)) order_stores_past_caches();
 }

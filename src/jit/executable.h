@@ -36,7 +36,6 @@ class JitExecutable final : public exec::Executable {
   /// Calls `hot` once, from a worker, when the code has run for so many seconds, all workers together.
   void when_hot(double seconds, std::function<void()> hot);
   std::shared_ptr<Compilation> improvement;  ///< better code in the making; given up when the executable goes
-  std::uint32_t bytes_past_caches = 0;       ///< KernelPlan::bytes_past_caches
   std::uint32_t frame_bytes = 0;             ///< regions: saved state of one warp
   unsigned together = 0;                     ///< regions: warps that one entry runs together; 0: none
   std::vector<bool> together_states;         ///< by state: whether that may be entered together

@@ -317,6 +317,7 @@ void Worker::count_begin(Task& task) {
 }
 
 void Worker::leave_cluster(Block& block) {
+  order_stores();  // the others may stand at a barrier that it counts for
   block.cluster->leave(block.cta.cluster_rank, *block.cta.network);
   exec::leave_cluster(block.cta);
 }
@@ -386,6 +387,7 @@ void Worker::runner_main(void* argument) {
     else
       code.run_warp(*runner.suspended);
     worker.in_kernel_ = false;
+    if (block.cta.launch->outgrows_caches(code.bytes_past_caches)) worker.note_stores_past_caches();
     block.unfinished &= ~(1u << runner.index);
     block.runnable &= ~(1u << runner.index);
     worker.next_strand(runner);

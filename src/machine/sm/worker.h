@@ -159,9 +159,9 @@ class Worker {
   /// Likewise, where copies land late.
   ThreadCopies& copies_of(const Block& block);
   [[noreturn]] void stop(Block& block);
-  /// Bulk stores of the CTA that runs have gone past the host's caches.
+  /// Stores of the CTA that runs have gone past the host's caches.
   void note_stores_past_caches() { stored_past_caches_ = true; }
-  /// Before somebody learns that bulk stores, or a CTA, are over.
+  /// Before somebody learns that bulk stores, or CTAs, are over.
   void order_stores() {
     if (std::exchange(stored_past_caches_, false)) order_stores_past_caches();
   }
