@@ -177,7 +177,7 @@ void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachin
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(quick_passes()));
   } else {
     llvm::cantFail(passes.parsePassPipeline(pipeline, kOptimisingPasses));
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads()));
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads(fetches_streams())));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KeepInterleaved()));
   }
   if (!target.simd.fused) pipeline.addPass(ExpandFused());

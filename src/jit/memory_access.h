@@ -88,6 +88,7 @@ class MemoryAccess {
   bool may_go_past_caches(const Access& a) const;
   llvm::Value* goes_past_caches(const Access& a);
   llvm::Instruction* may_prefetch(llvm::Instruction* load);
+  bool is_stream() const;
   llvm::Value* step_of_turn(const ptx::Operand& address);
   void prefetch(llvm::Value* address);
   void prefetch_next_turn(const Access& a, const ptx::Operand& address);

@@ -4,6 +4,7 @@
 #include <llvm/Analysis/ScalarEvolution.h>
 #include <llvm/Analysis/ScalarEvolutionExpressions.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
@@ -56,7 +57,9 @@ struct Ahead {
 };
 
 llvm::MDNode* device_scopes(llvm::LLVMContext& context, DeviceRow row) {
-  const char* name = row == DeviceRow::wide ? "raddle.device.wide" : "raddle.device";
+  const char* name = row == DeviceRow::wide     ? "raddle.device.wide"
+                     : row == DeviceRow::stream ? "raddle.device.stream"
+                                                : "raddle.device";
   auto* domain = llvm::MDNode::get(context, {llvm::MDString::get(context, "raddle")});
   auto* scope = llvm::MDNode::get(context, {llvm::MDString::get(context, name), domain});
   return llvm::MDNode::get(context, {scope});
@@ -66,19 +69,26 @@ bool is_marked(const llvm::Instruction& i, DeviceRow row) {
   return i.getMetadata(llvm::LLVMContext::MD_alias_scope) == device_scopes(i.getContext(), row);
 }
 
-/// The pointer of a marked load, null if it is none.
-llvm::Value* marked_pointer(llvm::Instruction& i) {
-  if (!is_marked(i, DeviceRow::narrow) && !is_marked(i, DeviceRow::wide)) return nullptr;
+/// What a load reads or may read, null if it is none.
+llvm::Value* loaded_pointer(llvm::Instruction& i) {
   if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) return load->getPointerOperand();
   auto* masked = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
   return masked && masked->getIntrinsicID() == llvm::Intrinsic::masked_load ? masked->getArgOperand(0)
                                                                             : nullptr;
 }
 
-/// The line at a pointer into the second-level cache, as the first has too few buffers for misses under way.
-void prefetch_line(llvm::IRBuilder<>& ir, llvm::Value* pointer) {
+/// The pointer of a marked load, but of streams; null if it is none.
+llvm::Value* marked_pointer(llvm::Instruction& i) {
+  return is_marked(i, DeviceRow::narrow) || is_marked(i, DeviceRow::wide) ? loaded_pointer(i) : nullptr;
+}
+
+enum class Cache : std::uint8_t { second = 2, first = 3 };  // as llvm.prefetch counts them
+
+/// The line at a pointer, into the second-level cache where many are under way, for which the first has too
+/// few buffers.
+void prefetch_line(llvm::IRBuilder<>& ir, llvm::Value* pointer, Cache cache = Cache::second) {
   ir.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir.getPtrTy()},
-                     {pointer, ir.getInt32(0), ir.getInt32(2), ir.getInt32(1)});
+                     {pointer, ir.getInt32(0), ir.getInt32(static_cast<unsigned>(cache)), ir.getInt32(1)});
 }
 
 std::int64_t bytes_of(const llvm::Instruction& load, const llvm::DataLayout& layout) {
@@ -107,6 +117,22 @@ bool prefetch_behind(llvm::Function& function, const llvm::LoopInfo& loops) {
         prefetch_line(ir, ir.CreateConstGEP1_64(ir.getInt8Ty(), pointer, behind + line));
       changed = true;
     }
+  }
+  return changed;
+}
+
+/// Loads of whole vectors in kernels without loops, in the loops over warps and blocks.
+bool prefetch_streams(llvm::Function& function) {
+  const llvm::DataLayout& layout = function.getDataLayout();
+  bool changed = false;
+  for (llvm::Instruction& i : llvm::instructions(function)) {
+    if (!i.getType()->isVectorTy() || !is_marked(i, DeviceRow::stream)) continue;
+    llvm::Value* pointer = loaded_pointer(i);
+    if (!pointer || !begins_a_line(pointer, layout)) continue;
+    llvm::IRBuilder<> ir(&i);
+    for (std::int64_t line = 0; line < bytes_of(i, layout); line += kLine)
+      prefetch_line(ir, ir.CreateConstGEP1_64(ir.getInt8Ty(), pointer, kStreamBehind + line), Cache::first);
+    changed = true;
   }
   return changed;
 }
@@ -202,6 +228,15 @@ void mark_device_load(llvm::Instruction& load, DeviceRow row) {
   load.setMetadata(llvm::LLVMContext::MD_alias_scope, device_scopes(load.getContext(), row));
 }
 
+bool fetches_streams() {
+#if defined(__x86_64__)
+  static const bool does = __builtin_cpu_is("intel") != 0;
+  return does;
+#else
+  return false;
+#endif
+}
+
 llvm::PreservedAnalyses PrefetchLoads::run(llvm::Function& function,
                                            llvm::FunctionAnalysisManager& analyses) {
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
@@ -212,6 +247,7 @@ llvm::PreservedAnalyses PrefetchLoads::run(llvm::Function& function,
       changed |= LoopPrefetcher(evolution, function.getDataLayout()).run(*loop, loops);
   }
   changed |= prefetch_behind(function, loops);
+  if (streams_) changed |= prefetch_streams(function);
   if (!changed) return llvm::PreservedAnalyses::all();
   llvm::PreservedAnalyses kept;
   kept.preserveSet<llvm::CFGAnalyses>();

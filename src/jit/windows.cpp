@@ -103,8 +103,14 @@ llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigne
 llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
   const Mod space = cursor_.opcode().get(ModKind::space);
   if (fetched_ahead_ != cursor_.instruction && (space == Mod::global || space == Mod::none))
-    mark_device_load(*load, device_row(*load, code_.parts()));
+    mark_device_load(*load, is_stream() ? DeviceRow::stream : device_row(*load, code_.parts()));
   return load;
+}
+
+/// The loops over warps and blocks are around the instruction, and the kernel has no others.
+bool MemoryAccess::is_stream() const {
+  return module_.kernel.kind() == exec::BlockKind::loops && cursor_.function.is_entry &&
+         cursor_.plan.order.loops.empty();
 }
 
 /// How far an address moves from one turn to the next, as i64, in a loop around a barrier: null if that is

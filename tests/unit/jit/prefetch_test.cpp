@@ -11,15 +11,18 @@
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "unit/jit/dump.h"
+
 namespace raddle::jit {
 namespace {
 
-enum class Memory { device, other };
+enum class Memory { device, stream, other };
 
 /// Prefetches that the pass puts into the function @f of a module, whose loads are of such memory, but for
 /// those by a pointer of another address space.
 /// @param first  passes that run before
-int prefetches_of(const std::string& text, Memory memory, const char* first = nullptr) {
+/// @param streams  the host wants streams fetched
+int prefetches_of(const std::string& text, Memory memory, const char* first = nullptr, bool streams = false) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   auto module = llvm::parseAssemblyString(text, problem, context);
@@ -38,13 +41,14 @@ int prefetches_of(const std::string& text, Memory memory, const char* first = nu
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : block)
       if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i))
-        if (memory == Memory::device && load->getPointerAddressSpace() == 0) mark_device_load(i);
+        if (memory != Memory::other && load->getPointerAddressSpace() == 0)
+          mark_device_load(i, memory == Memory::stream ? DeviceRow::stream : DeviceRow::narrow);
   if (first != nullptr) {
     llvm::FunctionPassManager pipeline;
     llvm::cantFail(passes.parsePassPipeline(pipeline, first));
     pipeline.run(function, functions);
   }
-  PrefetchLoads().run(function, functions);
+  PrefetchLoads(streams).run(function, functions);
   EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
   int count = 0;
   for (llvm::BasicBlock& block : function)
@@ -55,7 +59,8 @@ int prefetches_of(const std::string& text, Memory memory, const char* first = nu
 }
 
 /// In a loop over a 32-bit counter that steps by `step`, around a load.
-int prefetches(const char* step, Memory memory = Memory::device, const char* type = "<16 x i32>") {
+int prefetches(const char* step, Memory memory = Memory::device, const char* type = "<16 x i32>",
+               bool streams = false) {
   return prefetches_of(fmt::format(R"(
 define void @f(i64 %base, i32 %n, i32 %stride) {{
 entry:
@@ -75,7 +80,7 @@ done:
 }}
 )",
                                    step, type),
-                       memory);
+                       memory, nullptr, streams);
 }
 
 TEST(Prefetch, TakesLoadsThatStepFarOrByAnUnknownDistance) {
@@ -128,6 +133,42 @@ done:
 TEST(Prefetch, TakesLoadsAroundLoopsThatLoadNone) {
   EXPECT_EQ(prefetches_around(Memory::other), 1);
   EXPECT_EQ(prefetches_around(Memory::device), 0) << "the inner loop would push them out";
+}
+
+TEST(Prefetch, TakesStreamsWhereTheHostWantsThem) {
+  EXPECT_EQ(prefetches("16", Memory::stream, "<16 x i32>", true), 1);
+  EXPECT_EQ(prefetches("16", Memory::stream, "<64 x i32>", true), 4);
+  EXPECT_EQ(prefetches("16", Memory::stream, "i32", true), 0) << "of all lanes one word";
+  EXPECT_EQ(prefetches("16", Memory::stream), 0) << "another host";
+  EXPECT_EQ(prefetches("16", Memory::device, "<16 x i32>", true), 0) << "a loop of the kernel's own";
+}
+
+/// @param body  %at is an address that steps by 4 bytes
+bool loads_a_stream(const std::string& body) {
+  const std::string text = fmt::format(R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 data) {{
+ .reg .b64 %at; .reg .b32 %t, %x; .reg .pred %p;
+ .shared .align 16 .b8 tile[1024];
+ ld.param.u64 %at, [data];
+ mov.u32 %t, %tid.x;
+ mad.wide.u32 %at, %t, 4, %at;
+ {}
+ st.global.u32 [%at], %x;
+ ret;
+}})",
+                                       body);
+  const EngineOptions options{.tier = Tier::optimised};
+  return dump_of("ir", text, options, {.block = {64}}).find("raddle.device.stream") != std::string::npos;
+}
+
+TEST(Prefetch, StreamsAreOfKernelsWithoutLoops) {
+  EXPECT_TRUE(loads_a_stream("ld.global.u32 %x, [%at];"));
+  EXPECT_TRUE(loads_a_stream("ld.u32 %x, [%at];"));
+  EXPECT_FALSE(loads_a_stream("st.shared.u32 [tile], %t; ld.shared.u32 %x, [tile];"));
+  EXPECT_FALSE(loads_a_stream("again: ld.global.u32 %x, [%at]; setp.lt.u32 %p, %x, 9; @%p bra again;"));
+  EXPECT_FALSE(loads_a_stream("ld.global.u32 %x, [%at]; bar.sync 0;")) << "warps wait for one another";
 }
 
 /// In straight code, of a row of 128 bytes by parts: its second part lies `apart` bytes behind the first.
