@@ -102,6 +102,13 @@ bool begins_a_line(llvm::Value* pointer, const llvm::DataLayout& layout) {
   return offset.srem(kLine) == 0;
 }
 
+/// The lines `behind` bytes behind those of a load.
+void prefetch_row(llvm::Instruction& load, llvm::Value* pointer, std::int64_t behind, Cache cache) {
+  llvm::IRBuilder<> ir(&load);
+  for (std::int64_t line = 0; line < bytes_of(load, load.getDataLayout()); line += kLine)
+    prefetch_line(ir, ir.CreateConstGEP1_64(ir.getInt8Ty(), pointer, behind + line), cache);
+}
+
 /// Loads outside of loops: a warp's rows in straight code.
 bool prefetch_behind(llvm::Function& function, const llvm::LoopInfo& loops) {
   const llvm::DataLayout& layout = function.getDataLayout();
@@ -111,10 +118,7 @@ bool prefetch_behind(llvm::Function& function, const llvm::LoopInfo& loops) {
     for (llvm::Instruction& i : block) {
       llvm::Value* pointer = i.getType()->isVectorTy() ? marked_pointer(i) : nullptr;
       if (!pointer || !begins_a_line(pointer, layout)) continue;
-      llvm::IRBuilder<> ir(&i);
-      const std::int64_t behind = is_marked(i, DeviceRow::wide) ? kFarBehind : kBehind;
-      for (std::int64_t line = 0; line < bytes_of(i, layout); line += kLine)
-        prefetch_line(ir, ir.CreateConstGEP1_64(ir.getInt8Ty(), pointer, behind + line));
+      prefetch_row(i, pointer, is_marked(i, DeviceRow::wide) ? kFarBehind : kBehind, Cache::second);
       changed = true;
     }
   }
@@ -129,9 +133,7 @@ bool prefetch_streams(llvm::Function& function) {
     if (!i.getType()->isVectorTy() || !is_marked(i, DeviceRow::stream)) continue;
     llvm::Value* pointer = loaded_pointer(i);
     if (!pointer || !begins_a_line(pointer, layout)) continue;
-    llvm::IRBuilder<> ir(&i);
-    for (std::int64_t line = 0; line < bytes_of(i, layout); line += kLine)
-      prefetch_line(ir, ir.CreateConstGEP1_64(ir.getInt8Ty(), pointer, kStreamBehind + line), Cache::first);
+    prefetch_row(i, pointer, kStreamBehind, Cache::first);
     changed = true;
   }
   return changed;
