@@ -31,6 +31,7 @@
 #include "jit/executable.h"
 #include "jit/function_builder.h"
 #include "jit/fused.h"
+#include "jit/halved_stores.h"
 #include "jit/interleaved.h"
 #include "jit/prefetch.h"
 #include "jit/variables.h"
@@ -177,8 +178,12 @@ void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachin
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(quick_passes()));
   } else {
     llvm::cantFail(passes.parsePassPipeline(pipeline, kOptimisingPasses));
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads(fetches_streams())));
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads(target.is_intel)));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KeepInterleaved()));
+  }
+  if (target.is_intel && target.vector_bits == 512 && tier == Tier::optimised) {
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchScattered()));
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(HalveStores()));
   }
   if (!target.simd.fused) pipeline.addPass(ExpandFused());
   pipeline.run(module, modules);

@@ -99,15 +99,27 @@ llvm::Value* MemoryAccess::gather(llvm::Type* element, llvm::Value* addresses, l
   return ir_.CreateShuffleVector(gathered[0], gathered[1], all);
 }
 
-void MemoryAccess::scatter(llvm::Value* values, llvm::Value* addresses, llvm::Align align, llvm::Value* mask,
-                           unsigned p) {
-  for (LaneRun some : address_vectors()) {
-    auto* at =
-        ir_.CreateIntToPtr(some_of(addresses, some), llvm::FixedVectorType::get(ir_.getPtrTy(), some.count));
-    auto *active = some_of(mask, some), *stored = some_of(values, some);
-    code_.for_lanes({p * code_.lanes() + some.first, some.count},
-                    [&] { return ir_.CreateMaskedScatter(stored, at, align, active); });
-  }
+/// The scatters of all parts, one behind the other.
+void MemoryAccess::scatter(const std::vector<llvm::Value*>& values, const std::vector<llvm::Value*>& addresses,
+                           llvm::Align align, const Mask& mask) {
+  struct Scatter {
+    LaneRun lanes;  // of the warp
+    llvm::Value *stored, *at, *active;
+  };
+  std::vector<Scatter> all;
+  for (unsigned p = 0; p < code_.parts(); ++p)
+    for (LaneRun some : address_vectors()) {
+      auto* at = ir_.CreateIntToPtr(some_of(addresses[p], some),
+                                    llvm::FixedVectorType::get(ir_.getPtrTy(), some.count));
+      all.push_back({{p * code_.lanes() + some.first, some.count},
+                     some_of(values[p], some),
+                     at,
+                     some_of(mask[p], some)});
+    }
+  for (const Scatter& s : all)
+    code_.for_lanes(s.lanes, [&] {
+      return may_prefetch(ir_.CreateMaskedScatter(s.stored, s.at, align, s.active));
+    });
 }
 
 MemoryAccess::Parts MemoryAccess::load_gather(const Access& a) {
@@ -325,12 +337,14 @@ void MemoryAccess::store_scatter(const Access& a, const Parts& values) {
     pairs.count /= 2;
     return store_scatter(pairs, paired(values));
   }
-  for (unsigned e = 0; e < a.count; ++e)
+  for (unsigned e = 0; e < a.count; ++e) {
+    std::vector<llvm::Value*> addresses;
     for (unsigned p = 0; p < code_.parts(); ++p) {
-      auto* address = values_.part(a.address, p).v;
-      if (e) address = ir_.CreateAdd(address, code_.splat(ir_.getInt64(e * a.bytes)));
-      scatter(values[e][p], address, llvm::Align(a.bytes), a.mask[p], p);
+      addresses.push_back(values_.part(a.address, p).v);
+      if (e) addresses[p] = ir_.CreateAdd(addresses[p], code_.splat(ir_.getInt64(e * a.bytes)));
     }
+    scatter(values[e], addresses, llvm::Align(a.bytes), a.mask);
+  }
 }
 
 void MemoryAccess::store_lanes(const Access& a, const Parts& values) {

@@ -174,7 +174,8 @@ class MemoryAccess {
   // ---- vectors of addresses ----
   llvm::Value* gather(llvm::Type* element, llvm::Value* addresses, llvm::Align align, llvm::Value* mask,
                       unsigned p);
-  void scatter(llvm::Value* values, llvm::Value* addresses, llvm::Align align, llvm::Value* mask, unsigned p);
+  void scatter(const std::vector<llvm::Value*>& values, const std::vector<llvm::Value*>& addresses,
+               llvm::Align align, const Mask& mask);
   std::vector<LaneRun> address_vectors() const;
   llvm::Value* some_of(llvm::Value* vector, LaneRun lanes);
 

@@ -7,6 +7,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 
 #include <algorithm>
@@ -82,13 +83,18 @@ llvm::Value* marked_pointer(llvm::Instruction& i) {
   return is_marked(i, DeviceRow::narrow) || is_marked(i, DeviceRow::wide) ? loaded_pointer(i) : nullptr;
 }
 
-enum class Cache : std::uint8_t { second = 2, first = 3 };  // as llvm.prefetch counts them
+// As llvm.prefetch counts them.
+enum class Cache : std::uint8_t { second = 2, first = 3 };
+enum class Use : std::uint8_t { load = 0, store = 1 };
 
 /// The line at a pointer, into the second-level cache where many are under way, for which the first has too
 /// few buffers.
-void prefetch_line(llvm::IRBuilder<>& ir, llvm::Value* pointer, Cache cache = Cache::second) {
+void prefetch_line(llvm::IRBuilder<>& ir, llvm::Value* pointer, Cache cache = Cache::second,
+                   Use use = Use::load) {
+  constexpr unsigned kData = 1;
   ir.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir.getPtrTy()},
-                     {pointer, ir.getInt32(0), ir.getInt32(static_cast<unsigned>(cache)), ir.getInt32(1)});
+                     {pointer, ir.getInt32(static_cast<unsigned>(use)),
+                      ir.getInt32(static_cast<unsigned>(cache)), ir.getInt32(kData)});
 }
 
 std::int64_t bytes_of(const llvm::Instruction& load, const llvm::DataLayout& layout) {
@@ -137,6 +143,54 @@ bool prefetch_streams(llvm::Function& function) {
     changed = true;
   }
   return changed;
+}
+
+bool is_scattered_store(const llvm::Instruction& i) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+  return call && call->getIntrinsicID() == llvm::Intrinsic::masked_scatter &&
+         is_marked(i, DeviceRow::narrow);
+}
+
+/// Scatters that follow one another, as the parts of a warp do.
+using ScatterRow = std::vector<llvm::IntrinsicInst*>;
+
+std::vector<ScatterRow> rows_of_scatters(llvm::Function& function) {
+  std::vector<ScatterRow> rows;
+  for (llvm::BasicBlock& block : function) {
+    bool goes_on = false;
+    for (llvm::Instruction& i : block) {
+      const bool is_one = is_scattered_store(i);
+      if (is_one && !goes_on) rows.emplace_back();
+      if (is_one) rows.back().push_back(llvm::cast<llvm::IntrinsicInst>(&i));
+      goes_on = is_one;
+    }
+  }
+  return rows;
+}
+
+/// The lines of a scatter, by way of memory: processors take a vector apart more slowly.
+void prefetch_lines_of(const llvm::IntrinsicInst& scatter, llvm::IRBuilder<>& ir) {
+  auto* type = llvm::cast<llvm::FixedVectorType>(scatter.getArgOperand(1)->getType());
+  llvm::BasicBlock& entry = ir.GetInsertBlock()->getParent()->getEntryBlock();
+  auto* lines = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, "lines");
+  ir.CreateStore(scatter.getArgOperand(1), lines);
+  for (unsigned lane = 0; lane < type->getNumElements(); ++lane) {
+    auto* line = ir.CreateLoad(ir.getPtrTy(), ir.CreateConstGEP1_32(ir.getPtrTy(), lines, lane));
+    prefetch_line(ir, line, Cache::first, Use::store);
+  }
+}
+
+/// Before the row's first, if all lanes store: few lanes' lines are not worth 32 prefetches.
+void prefetch_lines_of(const ScatterRow& row) {
+  llvm::IRBuilder<> ir(row.front());
+  llvm::Value* all = row.front()->getArgOperand(3);
+  for (const llvm::IntrinsicInst* scatter : row) all = ir.CreateAnd(all, scatter->getArgOperand(3));
+  auto* bits = ir.getIntNTy(llvm::cast<llvm::FixedVectorType>(all->getType())->getNumElements());
+  llvm::Value* every =
+      ir.CreateICmpEQ(ir.CreateBitCast(all, bits), llvm::Constant::getAllOnesValue(bits));
+  if (!llvm::isa<llvm::Constant>(every))
+    ir.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(every, row.front()->getIterator(), false));
+  for (const llvm::IntrinsicInst* scatter : row) prefetch_lines_of(*scatter, ir);
 }
 
 /// What a loop loads some turns later, where it steps far. Loops inside it load nothing from device memory,
@@ -230,13 +284,10 @@ void mark_device_load(llvm::Instruction& load, DeviceRow row) {
   load.setMetadata(llvm::LLVMContext::MD_alias_scope, device_scopes(load.getContext(), row));
 }
 
-bool fetches_streams() {
-#if defined(__x86_64__)
-  static const bool does = __builtin_cpu_is("intel") != 0;
-  return does;
-#else
-  return false;
-#endif
+llvm::PreservedAnalyses PrefetchScattered::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  const std::vector<ScatterRow> rows = rows_of_scatters(function);
+  for (const ScatterRow& row : rows) prefetch_lines_of(row);
+  return rows.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
 }
 
 llvm::PreservedAnalyses PrefetchLoads::run(llvm::Function& function,

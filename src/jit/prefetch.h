@@ -22,14 +22,18 @@ void mark_device_load(llvm::Instruction& load, DeviceRow row = DeviceRow::narrow
 
 inline constexpr std::int64_t kBehind = 4096, kFarBehind = 8192, kStreamBehind = 2048;  ///< bytes
 
-/// Whether the host is faster with streams fetched. Intel's processors have as many misses under way as code
-/// comes across, and a warp is many instructions for two lines: saxpy 16 GB/s on one core, and 20 with it. On
-/// AMD's it is slower.
-bool fetches_streams();
+/// Lines to which lanes store apart, marked as loads are, on hosts where stores wait for their lines one by one:
+/// stores come into the cache in order, and Intel's processors fetch few lines for those that wait.
+class PrefetchScattered : public llvm::PassInfoMixin<PrefetchScattered> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
+};
 
 /// Puts lines into the second-level cache: those that a marked load of a loop will touch some turns later,
 /// and those that lie kBehind, of wide rows kFarBehind, behind a marked load of a whole vector outside of
-/// loops. And into the first-level one, if asked, those that lie kStreamBehind behind a load of a stream.
+/// loops. And into the first-level one, if asked, those that lie kStreamBehind behind a load of a stream:
+/// Intel's processors have as many misses under way as code comes across, and a warp is many instructions for
+/// two lines (saxpy 16 GB/s on one core, and 20 with it). On AMD's it is slower.
 class PrefetchLoads : public llvm::PassInfoMixin<PrefetchLoads> {
  public:
   explicit PrefetchLoads(bool streams = false) : streams_(streams) {}

@@ -99,7 +99,7 @@ llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigne
   return mask;
 }
 
-/// Marks a load that reaches device memory, unless the turn before has prefetched for it.
+/// Marks a load or scatter that reaches device memory, unless the turn before has prefetched for it.
 llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
   const Mod space = cursor_.opcode().get(ModKind::space);
   if (fetched_ahead_ != cursor_.instruction && (space == Mod::global || space == Mod::none))

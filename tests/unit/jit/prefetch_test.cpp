@@ -18,11 +18,17 @@ namespace {
 
 enum class Memory { device, stream, other };
 
+bool is_of(const llvm::Instruction& i, Memory memory) {
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(&i);
+  return memory != Memory::other && (load == nullptr || load->getPointerAddressSpace() == 0);
+}
+
 /// Prefetches that the pass puts into the function @f of a module, whose loads are of such memory, but for
 /// those by a pointer of another address space.
 /// @param first  passes that run before
-/// @param streams  the host wants streams fetched
-int prefetches_of(const std::string& text, Memory memory, const char* first = nullptr, bool streams = false) {
+/// @param pass  what is asked for
+template <class Pass = PrefetchLoads>
+int prefetches_of(const std::string& text, Memory memory, const char* first = nullptr, Pass pass = Pass()) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   auto module = llvm::parseAssemblyString(text, problem, context);
@@ -40,15 +46,14 @@ int prefetches_of(const std::string& text, Memory memory, const char* first = nu
   llvm::Function& function = *module->getFunction("f");
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : block)
-      if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&i))
-        if (memory != Memory::other && load->getPointerAddressSpace() == 0)
-          mark_device_load(i, memory == Memory::stream ? DeviceRow::stream : DeviceRow::narrow);
+      if (llvm::isa<llvm::LoadInst, llvm::IntrinsicInst>(i) && is_of(i, memory))
+        mark_device_load(i, memory == Memory::stream ? DeviceRow::stream : DeviceRow::narrow);
   if (first != nullptr) {
     llvm::FunctionPassManager pipeline;
     llvm::cantFail(passes.parsePassPipeline(pipeline, first));
     pipeline.run(function, functions);
   }
-  PrefetchLoads(streams).run(function, functions);
+  pass.run(function, functions);
   EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
   int count = 0;
   for (llvm::BasicBlock& block : function)
@@ -80,7 +85,7 @@ done:
 }}
 )",
                                    step, type),
-                       memory, nullptr, streams);
+                       memory, nullptr, PrefetchLoads(streams));
 }
 
 TEST(Prefetch, TakesLoadsThatStepFarOrByAnUnknownDistance) {
@@ -205,6 +210,26 @@ define <16 x float> @f(ptr %row) {
 )",
                           Memory::device, "instcombine"),
             1);
+}
+
+/// Of two scatters of eight words each.
+int scattered(const char* mask, Memory memory = Memory::device) {
+  return prefetches_of<PrefetchScattered>(fmt::format(R"(
+define void @f(<8 x i32> %words, <8 x ptr> %one, <8 x ptr> %other, <8 x i1> %some) {{
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %words, <8 x ptr> %one, i32 4, <8 x i1> {0})
+  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %words, <8 x ptr> %other, i32 4, <8 x i1> {0})
+  ret void
+}}
+declare void @llvm.masked.scatter.v8i32.v8p0(<8 x i32>, <8 x ptr>, i32, <8 x i1>)
+)",
+                                                      mask),
+                                          memory);
+}
+
+TEST(Prefetch, TakesEveryLaneOfScatters) {
+  EXPECT_EQ(scattered("splat (i1 true)"), 16);
+  EXPECT_EQ(scattered("%some"), 16) << "where all lanes store";
+  EXPECT_EQ(scattered("splat (i1 true)", Memory::other), 0);
 }
 
 }  // namespace

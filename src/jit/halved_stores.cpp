@@ -1,0 +1,74 @@
+#include "jit/halved_stores.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace raddle::jit {
+namespace {
+
+constexpr std::uint64_t kHandedOn = 32;  ///< bytes
+
+/// What is done to a variable.
+struct VariableUses {
+  std::vector<llvm::StoreInst*> long_stores;
+  bool by_lane = false;     ///< some load is short
+  bool by_vector = false;   ///< some load reaches over halves
+};
+
+void collect_uses(llvm::Value& pointer, const llvm::DataLayout& layout, VariableUses& uses) {
+  for (llvm::User* user : pointer.users()) {
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
+      const bool is_short = layout.getTypeStoreSize(load->getType()).getFixedValue() < kHandedOn;
+      (is_short ? uses.by_lane : uses.by_vector) = true;
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+      const llvm::Type* type = store->getValueOperand()->getType();
+      if (store->getPointerOperand() == &pointer && store->isSimple() && type->isVectorTy() &&
+          layout.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue() > kHandedOn)
+        uses.long_stores.push_back(store);
+    } else if (auto* part = llvm::dyn_cast<llvm::GetElementPtrInst>(user)) {
+      collect_uses(*part, layout, uses);
+    }
+  }
+}
+
+/// In pieces of 32 bytes, which are volatile lest LLVM join them again.
+void store_by_halves(llvm::StoreInst& store, const llvm::DataLayout& layout) {
+  llvm::IRBuilder<> ir(&store);
+  llvm::Value* vector = store.getValueOperand();
+  auto* type = llvm::cast<llvm::FixedVectorType>(vector->getType());
+  const auto lanes = static_cast<int>(kHandedOn / layout.getTypeStoreSize(type->getElementType()));
+  for (int first = 0; first < static_cast<int>(type->getNumElements()); first += lanes) {
+    std::vector<int> piece(static_cast<std::size_t>(lanes));
+    std::iota(piece.begin(), piece.end(), first);
+    auto* place = ir.CreateConstGEP1_32(type->getElementType(), store.getPointerOperand(),
+                                        static_cast<unsigned>(first));
+    ir.CreateAlignedStore(ir.CreateShuffleVector(vector, piece), place,
+                          std::min(store.getAlign(), llvm::Align(kHandedOn)), true);
+  }
+  store.eraseFromParent();
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses HalveStores::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  const llvm::DataLayout& layout = function.getDataLayout();
+  VariableUses halved;
+  for (llvm::Instruction& i : llvm::instructions(function)) {
+    if (!llvm::isa<llvm::AllocaInst>(i)) continue;
+    VariableUses uses;
+    collect_uses(i, layout, uses);
+    if (uses.by_lane && !uses.by_vector)
+      halved.long_stores.insert(halved.long_stores.end(), uses.long_stores.begin(), uses.long_stores.end());
+  }
+  for (llvm::StoreInst* store : halved.long_stores) store_by_halves(*store, layout);
+  if (halved.long_stores.empty()) return llvm::PreservedAnalyses::all();
+  llvm::PreservedAnalyses kept;
+  kept.preserveSet<llvm::CFGAnalyses>();
+  return kept;
+}
+
+}  // namespace raddle::jit

@@ -1,0 +1,58 @@
+// Which variables are written by halves.
+#include "jit/halved_stores.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
+
+namespace raddle::jit {
+namespace {
+
+/// Stores that the pass makes of one of eight addresses and one of sixteen, of what is read as `type`; 0 if one
+/// of them is longer than 32 bytes.
+int halves(const char* type) {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module = llvm::parseAssemblyString(fmt::format(R"(
+define {0} @f(<8 x i64> %few, <16 x i64> %many, i32 %lane) {{
+  %array = alloca [32 x i64], align 64
+  store <8 x i64> %few, ptr %array, align 16
+  %behind = getelementptr i64, ptr %array, i32 8
+  store <16 x i64> %many, ptr %behind, align 16
+  %place = getelementptr i64, ptr %array, i32 %lane
+  %value = load {0}, ptr %place, align 8
+  ret {0} %value
+}}
+)",
+                                                            type),
+                                                problem, context);
+  EXPECT_TRUE(module) << problem.getMessage().str();
+  llvm::Function& function = *module->getFunction("f");
+  llvm::FunctionAnalysisManager analyses;
+  HalveStores().run(function, analyses);
+  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
+  int count = 0;
+  for (llvm::Instruction& i : llvm::instructions(function)) {
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i);
+    if (store == nullptr) continue;
+    if (function.getDataLayout().getTypeStoreSize(store->getValueOperand()->getType()) > 32) return 0;
+    ++count;
+  }
+  return count;
+}
+
+TEST(HalvedStores, WhatIsReadByLane) {
+  EXPECT_EQ(halves("i64"), 2 + 4);
+  EXPECT_EQ(halves("i32"), 2 + 4);
+}
+
+TEST(HalvedStores, NotWhatIsReadAsItWasWritten) { EXPECT_EQ(halves("<8 x i64>"), 0); }
+
+}  // namespace
+}  // namespace raddle::jit
