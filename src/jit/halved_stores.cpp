@@ -15,8 +15,8 @@ constexpr std::uint64_t kHandedOn = 32;  ///< bytes
 /// What is done to a variable.
 struct VariableUses {
   std::vector<llvm::StoreInst*> long_stores;
-  bool by_lane = false;     ///< some load is short
-  bool by_vector = false;   ///< some load reaches over halves
+  bool by_lane = false;    ///< some load is short
+  bool by_vector = false;  ///< some load reaches over halves
 };
 
 void collect_uses(llvm::Value& pointer, const llvm::DataLayout& layout, VariableUses& uses) {

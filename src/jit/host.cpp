@@ -77,7 +77,11 @@ HostTarget host_target(SimdLevel level) {
       // LLVM knows gathers of AVX2, but makes them only where it is told that they are fast.
       return {"x86-64-v3", "+fast-gather", {.lanes = 8, .mask_registers = false}, 256, is_intel()};
     case SimdLevel::sse42:
-      return {"x86-64-v2", "", {.lanes = 4, .mask_registers = false, .gathers = false, .fused = false}, 128, is_intel()};
+      return {"x86-64-v2",
+              "",
+              {.lanes = 4, .mask_registers = false, .gathers = false, .fused = false},
+              128,
+              is_intel()};
     default:
       return {llvm::sys::getHostCPUName().str(), host_features(), host_form(), 512, is_intel()};
   }

@@ -100,8 +100,8 @@ llvm::Value* MemoryAccess::gather(llvm::Type* element, llvm::Value* addresses, l
 }
 
 /// The scatters of all parts, one behind the other.
-void MemoryAccess::scatter(const std::vector<llvm::Value*>& values, const std::vector<llvm::Value*>& addresses,
-                           llvm::Align align, const Mask& mask) {
+void MemoryAccess::scatter(const std::vector<llvm::Value*>& values,
+                           const std::vector<llvm::Value*>& addresses, llvm::Align align, const Mask& mask) {
   struct Scatter {
     LaneRun lanes;  // of the warp
     llvm::Value *stored, *at, *active;
@@ -117,9 +117,8 @@ void MemoryAccess::scatter(const std::vector<llvm::Value*>& values, const std::v
                      some_of(mask[p], some)});
     }
   for (const Scatter& s : all)
-    code_.for_lanes(s.lanes, [&] {
-      return may_prefetch(ir_.CreateMaskedScatter(s.stored, s.at, align, s.active));
-    });
+    code_.for_lanes(s.lanes,
+                    [&] { return may_prefetch(ir_.CreateMaskedScatter(s.stored, s.at, align, s.active)); });
 }
 
 MemoryAccess::Parts MemoryAccess::load_gather(const Access& a) {

@@ -147,8 +147,7 @@ bool prefetch_streams(llvm::Function& function) {
 
 bool is_scattered_store(const llvm::Instruction& i) {
   const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-  return call && call->getIntrinsicID() == llvm::Intrinsic::masked_scatter &&
-         is_marked(i, DeviceRow::narrow);
+  return call && call->getIntrinsicID() == llvm::Intrinsic::masked_scatter && is_marked(i, DeviceRow::narrow);
 }
 
 /// Scatters that follow one another, as the parts of a warp do.
@@ -186,8 +185,7 @@ void prefetch_lines_of(const ScatterRow& row) {
   llvm::Value* all = row.front()->getArgOperand(3);
   for (const llvm::IntrinsicInst* scatter : row) all = ir.CreateAnd(all, scatter->getArgOperand(3));
   auto* bits = ir.getIntNTy(llvm::cast<llvm::FixedVectorType>(all->getType())->getNumElements());
-  llvm::Value* every =
-      ir.CreateICmpEQ(ir.CreateBitCast(all, bits), llvm::Constant::getAllOnesValue(bits));
+  llvm::Value* every = ir.CreateICmpEQ(ir.CreateBitCast(all, bits), llvm::Constant::getAllOnesValue(bits));
   if (!llvm::isa<llvm::Constant>(every))
     ir.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(every, row.front()->getIterator(), false));
   for (const llvm::IntrinsicInst* scatter : row) prefetch_lines_of(*scatter, ir);

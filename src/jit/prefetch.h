@@ -22,8 +22,8 @@ void mark_device_load(llvm::Instruction& load, DeviceRow row = DeviceRow::narrow
 
 inline constexpr std::int64_t kBehind = 4096, kFarBehind = 8192, kStreamBehind = 2048;  ///< bytes
 
-/// Lines to which lanes store apart, marked as loads are, on hosts where stores wait for their lines one by one:
-/// stores come into the cache in order, and Intel's processors fetch few lines for those that wait.
+/// Fetches the lines to which lanes store apart, marked as loads are, all before the first store: stores come
+/// into the cache in order, and Intel's processors fetch few lines for those that wait.
 class PrefetchScattered : public llvm::PassInfoMixin<PrefetchScattered> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);

@@ -14,8 +14,8 @@
 namespace raddle::jit {
 namespace {
 
-/// Stores that the pass makes of one of eight addresses and one of sixteen, of what is read as `type`; 0 if one
-/// of them is longer than 32 bytes.
+/// Stores that the pass makes of one of eight addresses and one of sixteen, of what is read as `type`; 0 if
+/// one of them is longer than 32 bytes.
 int halves(const char* type) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
