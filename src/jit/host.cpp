@@ -55,15 +55,15 @@ std::string host_features() {
   return text;
 }
 
-bool is_intel() {
+}  // namespace
+
+bool host_is_intel() {
 #if defined(__x86_64__)
   return __builtin_cpu_is("intel") != 0;
 #else
   return false;
 #endif
 }
-
-}  // namespace
 
 HostTarget host_target(SimdLevel level) {
   bool avx512 = host_has("avx512f") && host_has("avx512bw") && host_has("avx512vl") && host_has("avx512dq");
@@ -75,15 +75,11 @@ HostTarget host_target(SimdLevel level) {
   switch (level) {
     case SimdLevel::avx2:
       // LLVM knows gathers of AVX2, but makes them only where it is told that they are fast.
-      return {"x86-64-v3", "+fast-gather", {.lanes = 8, .mask_registers = false}, 256, is_intel()};
+      return {"x86-64-v3", "+fast-gather", {.lanes = 8, .mask_registers = false}, 256};
     case SimdLevel::sse42:
-      return {"x86-64-v2",
-              "",
-              {.lanes = 4, .mask_registers = false, .gathers = false, .fused = false},
-              128,
-              is_intel()};
+      return {"x86-64-v2", "", {.lanes = 4, .mask_registers = false, .gathers = false, .fused = false}, 128};
     default:
-      return {llvm::sys::getHostCPUName().str(), host_features(), host_form(), 512, is_intel()};
+      return {llvm::sys::getHostCPUName().str(), host_features(), host_form(), 512};
   }
 }
 
