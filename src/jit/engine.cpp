@@ -57,6 +57,8 @@ constexpr std::uint64_t kServiceStack = 256u << 10;
 /// Bytes that better code may take more than what a kernel starts with: LLVM's spills may be a few more.
 constexpr std::uint64_t kStackOfLater = 4096;
 
+std::atomic<std::uint64_t> replaced{0};
+
 class JitEngine final : public exec::Engine {
  public:
   explicit JitEngine(const EngineOptions& options)
@@ -396,8 +398,9 @@ class JitEngine final : public exec::Engine {
                     JitExecutable& executable) {
     const std::uint64_t stack =
         stack_of_all_functions(object->getMemBufferRef()) + executable.call_stack + kServiceStack;
-    if (executable.stack_bytes != 0 && stack > executable.stack_bytes) return {};
-    if (executable.stack_bytes == 0) executable.stack_bytes = stack + kStackOfLater;
+    const bool replaces = executable.stack_bytes != 0;
+    if (replaces && stack > executable.stack_bytes) return {};
+    if (!replaces) executable.stack_bytes = stack + kStackOfLater;
     auto failed = [](llvm::Error error) {
       return Error::make(ErrorCode::invalid, "JIT: {}", llvm::toString(std::move(error)));
     };
@@ -416,6 +419,7 @@ class JitEngine final : public exec::Engine {
     });
     executable.add_lines({std::move(object), entry, symbol->getValue()});
     executable.set_entry(symbol->toPtr<void*>());
+    if (replaces) replaced.fetch_add(1);
     return {};
   }
 
@@ -443,6 +447,8 @@ std::optional<Tier> tier_named(std::string_view name) {
     if (name == name_of(tier)) return tier;
   return {};
 }
+
+std::uint64_t replacements() { return replaced.load(); }
 
 std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options) {
   return std::make_unique<JitEngine>(options);

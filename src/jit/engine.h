@@ -1,6 +1,7 @@
 // The LLVM engine: a warp as SIMD vectors. The only public header of src/jit.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +52,9 @@ struct EngineOptions {
 };
 
 std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options = {});
+
+/// How often, in this process, better code has taken the place of what a kernel started with.
+std::uint64_t replacements();
 
 /// CPU name and features in use, for `raddle device`.
 std::string host_description(SimdLevel level = SimdLevel::host);

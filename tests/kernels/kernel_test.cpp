@@ -75,7 +75,7 @@ void KernelTestBase::open() {
   options_.translation = engine_choice_.translation;
   if (options_.translation == kWindowed) options_.window_bytes = 1ull << 40;
   options_.pin = false;
-  options_.code_cache = code_cache();
+  if (options_.code_cache.empty()) options_.code_cache = code_cache();
   if (options_.time_limit.count() == 0) options_.time_limit = std::chrono::seconds(60);
   // To try all tests with late copies: those that show what eager ones hide, or which thread is first, fail.
   if (const char* wanted = getenv("RADDLE_ASYNC");

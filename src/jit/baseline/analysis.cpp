@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include "jit/baseline/patterns.h"
+
 namespace raddle::jit::baseline {
 namespace {
 
@@ -191,7 +193,8 @@ void Analysis::defer(const llvm::Instruction& i) {
   } else if (is_folded_sum(&i) || is_folded_element(i) || is_update_of_memory(&i)) {
     waits = true;
   } else if (llvm::isa<llvm::LoadInst>(i)) {
-    waits = i.hasOneUse() && is_update_of_memory(*i.user_begin()) && i.user_begin()->getOperand(0) == &i;
+    waits = (i.hasOneUse() && is_update_of_memory(*i.user_begin()) && i.user_begin()->getOperand(0) == &i) ||
+            is_repeated_load(llvm::cast<llvm::LoadInst>(i), form_);
   } else if (form_.mask_registers && llvm::isa<llvm::BitCastInst>(i)) {
     waits = all_users([&](const llvm::User* user) {
       const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(user);
@@ -278,12 +281,19 @@ PieceId Analysis::piece(const llvm::Value* value, unsigned n) {
 
 unsigned Analysis::pieces_of(const llvm::Value* value) { return run_of(value).count; }
 
+/// All of its pieces are alike.
+bool Analysis::repeats_pieces(const llvm::Instruction& i) const {
+  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i);
+  return shuffle && (is_splat(shuffle) ||
+                     (llvm::isa<llvm::UndefValue>(shuffle->getOperand(1)) && repeats_part(*shuffle, form_)));
+}
+
 std::vector<PieceId> Analysis::make_pieces(const llvm::Value* value) {
   if (const auto* constant = llvm::dyn_cast<llvm::Constant>(value)) return constant_pieces(constant);
   const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
   if (i && is_alias(*i)) return pieces_of_alias(*i);
   const std::uint32_t block = i ? number_of(i->getParent()) : 0;
-  if (i && is_splat(i)) return same_pieces(i->getType(), block);
+  if (i && repeats_pieces(*i)) return same_pieces(i->getType(), block);
   const auto* structure = llvm::dyn_cast<llvm::StructType>(value->getType());
   if (!structure) return new_pieces(value->getType(), block);
   std::vector<PieceId> all;

@@ -64,6 +64,7 @@ class Analysis {
   void defer(const llvm::Instruction& i);
   void count_uses();
   void source(const llvm::Value* value, llvm::function_ref<void(PieceId)> use);
+  bool repeats_pieces(const llvm::Instruction& i) const;
   std::vector<PieceId> make_pieces(const llvm::Value* value);
   std::vector<PieceId> pieces_of_alias(const llvm::Instruction& i);
   std::vector<PieceId> pieces_of_shuffle(const llvm::ShuffleVectorInst& shuffle);

@@ -3,28 +3,12 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "jit/baseline/avx2.h"
+#include "jit/baseline/patterns.h"
 
 namespace raddle::jit::baseline {
 
 using asmjit::Imm;
 using asmjit::InstId;
-
-namespace {
-
-/// Its lanes are numbers of 32 bits, without signs or with them.
-template <class Extension>
-bool is_extended(const llvm::Value* value) {
-  const auto* cast = llvm::dyn_cast<Extension>(value);
-  return cast && cast->getSrcTy()->getScalarSizeInBits() <= 32 && cast->getSrcTy()->getScalarSizeInBits() > 1;
-}
-
-bool fits_32_bits(const llvm::Value* value, bool is_signed) {
-  const auto* number = same_in_all_lanes(value);
-  if (number) return is_signed ? number->getValue().isSignedIntN(32) : number->getValue().isIntN(32);
-  return is_signed ? is_extended<llvm::SExtInst>(value) : is_extended<llvm::ZExtInst>(value);
-}
-
-}  // namespace
 
 bool Avx2Selector::is_written_by_several(llvm::BinaryOperator& i) {
   const unsigned bits = shape(&i).element_bits;

@@ -1,6 +1,9 @@
-// Values that go from lane to lane.
+// Values that go from lane to lane. Long: it has every way in which lanes move, with AVX-512.
 #include <llvm/IR/Constants.h>
 
+#include <array>
+
+#include "jit/baseline/patterns.h"
 #include "jit/baseline/selector.h"
 
 namespace raddle::jit::baseline {
@@ -19,6 +22,7 @@ void Selector::visitShuffleVectorInst(llvm::ShuffleVectorInst& i) {
   if (to->kind == Class::mask) return permute_mask(i);
   const auto mask = i.getShuffleMask();
   if (std::all_of(mask.begin(), mask.end(), [](int lane) { return lane <= 0; })) return splat(i);
+  if (llvm::isa<llvm::UndefValue>(i.getOperand(1)) && repeats_part(i, form_)) return repeat_part(i);
   if (!joins_halves(i)) permute(i);
 }
 
@@ -30,7 +34,12 @@ void Selector::splat(llvm::ShuffleVectorInst& i) {
   const bool is_scalar = insert && analysis_.is_deferred(*insert);
   const llvm::Value* scalar = is_scalar ? insert->getOperand(1) : nullptr;
   unsigned first = 0;
-  if (scalar && shape(scalar).kind == Class::general) {
+  const auto* load = scalar ? llvm::dyn_cast<llvm::LoadInst>(scalar) : nullptr;
+  if (load && analysis_.is_deferred(*load)) {
+    const x86::Mem from = repeated_memory(load);
+    first = define_vector(&i).id();
+    broadcast(vector_register(first, to.bytes_of(0)), from, bits);
+  } else if (scalar && shape(scalar).kind == Class::general) {
     const x86::Gp reg = to.is_mask ? extended(scalar, 32, true) : general(scalar, bits == 64 ? 64 : 32);
     first = define_vector(&i).id();
     broadcast(vector_register(first, to.bytes_of(0)), reg, bits);
@@ -39,8 +48,38 @@ void Selector::splat(llvm::ShuffleVectorInst& i) {
     first = define_vector(&i).id();
     broadcast(vector_register(first, to.bytes_of(0)), reg.xmm(), bits);
   }
-  for (unsigned n = 1; n < to.count; ++n)
+  copy_pieces(i, first);
+}
+
+void Selector::copy_pieces(llvm::ShuffleVectorInst& i, unsigned first) {
+  for (unsigned n = 1; n < shape(&i).count; ++n)
     if (piece(&i, n) != piece(&i)) a_.emit(Inst::kIdVmovaps, whole(define_vector(&i, n).id()), whole(first));
+}
+
+x86::Mem Selector::repeated_memory(const llvm::Value* value) {
+  const auto* load = llvm::cast<llvm::LoadInst>(value);
+  if (const llvm::DebugLoc& place = load->getDebugLoc()) code_.at_line(place.getLine(), place.getCol());
+  return address(load->getPointerOperand());
+}
+
+void Selector::repeat_part(llvm::ShuffleVectorInst& i) {
+  const bool is_half = repeated_lanes(i) * shape(&i).element_bits == 256;  // of AVX-512's registers
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(i.getOperand(0));
+  if (load && analysis_.is_deferred(*load)) {
+    const x86::Mem from = repeated_memory(load);
+    const unsigned to = define_vector(&i).id();
+    a_.emit(form_.bytes == 32 ? Inst::kIdVbroadcastf128
+            : is_half         ? Inst::kIdVbroadcastf64x4
+                              : Inst::kIdVbroadcastf32x4,
+            whole(to), from);
+    return copy_pieces(i, to);
+  }
+  const unsigned from = vector(i.getOperand(0)).id(), to = define_vector(&i).id();
+  if (form_.bytes == 32)
+    a_.vinsertf128(x86::ymm(to), x86::ymm(from), x86::xmm(from), 1);
+  else
+    a_.vshuff64x2(x86::zmm(to), x86::zmm(from), x86::zmm(from), is_half ? 0x44 : 0);
+  copy_pieces(i, to);
 }
 
 /// Two vectors that are half a piece, one behind the other; or the upper half of a piece.
@@ -108,9 +147,33 @@ void Selector::permute(llvm::ShuffleVectorInst& i) {
   }
 }
 
+bool Selector::permute_in_quarters(llvm::ShuffleVectorInst& i, unsigned n, const Given& given) {
+  const unsigned bits = shape(&i).element_bits;
+  if (given.size() != 1 || bits < 32) return false;
+  constexpr unsigned kInQuarter = 4;  // words
+  std::array<int, kInQuarter> order{-1, -1, -1, -1};
+  const auto& [source, lanes] = *given.begin();
+  for (const auto& [lane, number] : lanes)
+    for (unsigned word = 0; word < bits / 32; ++word) {
+      const unsigned to = lane * (bits / 32) + word, from = number * (bits / 32) + word;
+      int& in_quarter = order[to % kInQuarter];
+      const auto wanted = static_cast<int>(from % kInQuarter);
+      if (from / kInQuarter != to / kInQuarter || (in_quarter >= 0 && in_quarter != wanted)) return false;
+      in_quarter = wanted;
+    }
+  unsigned immediate = 0;
+  for (unsigned word = 0; word < kInQuarter; ++word)
+    immediate |= static_cast<unsigned>(std::max(order[word], 0)) << (2 * word);
+  const x86::Zmm from = x86::zmm(places_.in_register(source)), to = x86::zmm(define_vector(&i, n).id());
+  const bool is_float = i.getType()->getScalarType()->isFloatingPointTy();
+  is_float ? a_.vpermilps(to, from, immediate) : a_.vpshufd(to, from, immediate);
+  return true;
+}
+
 bool Selector::permute_at_once(llvm::ShuffleVectorInst& i, unsigned n, const Given& given) {
   const unsigned bits = shape(&i).element_bits, in_piece = 512 / bits;
   if (given.size() > 2 || given.empty()) return false;
+  if (permute_in_quarters(i, n, given)) return true;
   std::string numbers(64, '\0');
   std::vector<x86::Zmm> sources;
   for (const auto& [source, lanes] : given) {

@@ -1,6 +1,7 @@
 // Operations on vectors lane by lane, on masks bit by bit; scalar floats are the lowest lanes of vectors.
 #include <llvm/IR/Constants.h>
 
+#include "jit/baseline/patterns.h"
 #include "jit/baseline/selector.h"
 
 namespace raddle::jit::baseline {
@@ -114,10 +115,9 @@ void Selector::vector_binary(llvm::BinaryOperator& i) {
   const bool is_bitwise = i.isBitwiseLogicOp();
   const bool is_float = element->isFloatTy() || element->isDoubleTy();
   if (!is_float && !element->isIntegerTy()) return cannot(i);
-  const InstId instruction = is_float
-                                 ? of_floats(i.getOpcode(), element->isDoubleTy(), i.getType()->isVectorTy())
-                             : is_bitwise ? logic(i.getOpcode(), all.element_bits)
-                                          : of_integers(i.getOpcode(), all.element_bits);
+  InstId instruction = is_float ? of_floats(i.getOpcode(), element->isDoubleTy(), i.getType()->isVectorTy())
+                       : is_bitwise ? logic(i.getOpcode(), all.element_bits)
+                                    : of_integers(i.getOpcode(), all.element_bits);
   if (instruction == 0) {
     if (is_float) return cannot(i);
     const unsigned opcode = i.getOpcode();
@@ -136,6 +136,12 @@ void Selector::vector_binary(llvm::BinaryOperator& i) {
   }
   const llvm::Value *left = i.getOperand(0), *right = i.getOperand(1);
   if (llvm::isa<llvm::Constant>(left) && i.isCommutative()) std::swap(left, right);
+  if (i.getOpcode() == llvm::Instruction::Mul && all.element_bits == 64) {  // a third of the steps
+    if (fits_32_bits(left, false) && fits_32_bits(right, false))
+      instruction = Inst::kIdVpmuludq;
+    else if (fits_32_bits(left, true) && fits_32_bits(right, true))
+      instruction = Inst::kIdVpmuldq;
+  }
   const bool broadcasts = i.getType()->isVectorTy() && (all.element_bits >= 32 || is_bitwise);
   for (unsigned n = 0; n < all.count; ++n) {
     places_.begin_piece();

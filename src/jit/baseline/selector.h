@@ -199,12 +199,19 @@ class Selector : public llvm::InstVisitor<Selector> {
 
   // ---- select_lanes.cpp ----
   void splat(llvm::ShuffleVectorInst& i);
+  void repeat_part(llvm::ShuffleVectorInst& i);
+  /// What is_repeated_load tells of, for the instruction that reads it.
+  x86::Mem repeated_memory(const llvm::Value* load);
+  /// The first piece's register in those of the others.
+  void copy_pieces(llvm::ShuffleVectorInst& i, unsigned first);
   bool joins_halves(llvm::ShuffleVectorInst& i);
   virtual void permute(llvm::ShuffleVectorInst& i);
   /// Where a piece of a shuffle's result has its lanes from: lane of the result, lane of the piece.
   using Given = std::map<PieceId, std::vector<std::pair<unsigned, unsigned>>>;
   /// @returns false if lanes come from more than two pieces
   bool permute_at_once(llvm::ShuffleVectorInst& i, unsigned n, const Given& given);
+  /// @returns false if lanes leave their quarters of the register, or each quarter has another order
+  bool permute_in_quarters(llvm::ShuffleVectorInst& i, unsigned n, const Given& given);
   void permute_mask(llvm::ShuffleVectorInst& i);
   /// @returns false if lanes change their order
   bool deposit_lanes(llvm::ShuffleVectorInst& i);

@@ -102,8 +102,10 @@ class Baseline : public testing::Test {
     }
   }
 
-  /// Nothing that only AVX-512 has: prefixes of its own, and its mask registers.
-  static void expect_no_avx512(const llvm::MemoryBuffer& object, const HostTarget& target) {
+  /// LLVM's names of the instructions of all functions, and the first byte of each.
+  static std::vector<std::pair<std::string, std::uint8_t>> instructions_in(const llvm::MemoryBuffer& object,
+                                                                           const HostTarget& target) {
+    std::vector<std::pair<std::string, std::uint8_t>> all;
     const auto file = llvm::cantFail(llvm::object::ObjectFile::createObjectFile(object.getMemBufferRef()));
     const auto machine = make_target_machine(target, Tier::quick);
     llvm::MCContext context(machine->getTargetTriple(), machine->getMCAsmInfo(), machine->getMCRegisterInfo(),
@@ -118,12 +120,41 @@ class Baseline : public testing::Test {
       for (std::uint64_t at = 0; at < code.size();) {
         llvm::MCInst instruction;
         std::uint64_t size = 0;
-        ASSERT_TRUE(disassembler->getInstruction(instruction, size, code.drop_front(at), at, llvm::nulls()));
-        const llvm::StringRef name = machine->getMCInstrInfo()->getName(instruction.getOpcode());
-        EXPECT_NE(code[at], 0x62) << name.str();
-        EXPECT_FALSE(name.starts_with("K")) << name.str();
+        if (!disassembler->getInstruction(instruction, size, code.drop_front(at), at, llvm::nulls())) {
+          ADD_FAILURE() << "no instruction at " << at;
+          return all;
+        }
+        all.emplace_back(machine->getMCInstrInfo()->getName(instruction.getOpcode()).str(), code[at]);
         at += size;
       }
+    }
+    return all;
+  }
+
+  /// Nothing that only AVX-512 has: prefixes of its own, and its mask registers.
+  static void expect_no_avx512(const llvm::MemoryBuffer& object, const HostTarget& target) {
+    for (const auto& [name, byte] : instructions_in(object, target)) {
+      EXPECT_NE(byte, 0x62) << name;
+      EXPECT_FALSE(name.starts_with("K")) << name;
+    }
+  }
+
+  /// The same as LLVM's code; on hosts with AVX-512 it has the one instruction, and no other of these.
+  void expect_instruction(const std::string& type, const std::string& result, const std::string& text,
+                          const std::string& wanted, const std::string& unwanted) {
+    const std::string function = "define void @f(ptr %in, ptr %out) {\n  %a = load " + type + ", ptr %in\n" +
+                                 text + "\n  store " + result + " %r, ptr %out\n  ret void\n}\n";
+    expect_same(function);
+    for (const HostTarget& target : targets_) {
+      if (!target.simd.mask_registers) continue;
+      bool has_wanted = false;
+      const Made made = make(function, target);
+      ASSERT_TRUE(made.object);
+      for (const auto& [name, _] : instructions_in(*made.object, target)) {
+        has_wanted |= name.starts_with(wanted);
+        EXPECT_FALSE(name.starts_with(unwanted)) << name;
+      }
+      EXPECT_TRUE(has_wanted) << wanted;
     }
   }
 

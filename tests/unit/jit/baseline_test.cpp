@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
 
 #include "baseline_fixture.h"
@@ -317,6 +318,75 @@ TEST_F(Baseline, LanesMove) {
   expect_same("<16 x i64>", "i64", "extractelement <16 x i64> %a, i32 12");
   expect_same("<32 x i32>", "i32", "call i32 @llvm.vector.reduce.add.v32i32(<32 x i32> %a)");
   expect_same("<32 x i32>", "i32", "call i32 @llvm.vector.reduce.smin.v32i32(<32 x i32> %a)");
+}
+
+TEST_F(Baseline, WhatTheHostDoesInOneInstruction) {
+  const std::string w = "<16 x i32>", l = "<16 x i64>", f = "<16 x float>";
+  const auto product = [&](const std::string& extension, const std::string& number) {
+    return "  %x = " + extension + " " + w + " %a to " + l + "\n  %r = mul " + l + " %x, splat (i64 " +
+           number + ")";
+  };
+  expect_instruction(w, l, product("zext", "3528531795"), "VPMULUDQZ", "VPMULLQ");
+  expect_instruction(w, l, product("sext", "-3"), "VPMULDQZ", "VPMULLQ");
+  expect_instruction(l, l, "  %x = lshr " + l + " %a, splat (i64 32)\n  %r = mul " + l + " %x, %x",
+                     "VPMULUDQZ", "VPMULLQ");
+  expect_instruction(l, l, "  %x = ashr " + l + " %a, splat (i64 40)\n  %r = mul " + l + " %x, %x",
+                     "VPMULDQZ", "VPMULLQ");
+  expect_instruction(l, l, "  %r = mul " + l + " %a, %a", "VPMULLQ", "VPMULUDQ");
+  expect_instruction(l, l, "  %x = lshr " + l + " %a, splat (i64 31)\n  %r = mul " + l + " %x, %x", "VPMULLQ",
+                     "VPMULUDQ");
+  const auto lanes = [](unsigned count, const std::function<unsigned(unsigned)>& from) {
+    std::string text = "<" + std::to_string(count) + " x i32> <";
+    for (unsigned lane = 0; lane < count; ++lane)
+      text += (lane ? ", i32 " : "i32 ") + std::to_string(from(lane));
+    return text + ">";
+  };
+  const auto repeat = [&](const std::string& from, unsigned count, unsigned to) {
+    return "  %r = shufflevector " + from + " %a, " + from + " poison, " +
+           lanes(to, [&](unsigned lane) { return lane % count; });
+  };
+  expect_instruction("<4 x float>", f, repeat("<4 x float>", 4, 16), "VBROADCASTF32X4", "VPERM");
+  expect_instruction("<8 x i32>", w, repeat("<8 x i32>", 8, 16), "VBROADCASTF64X4", "VPERM");
+  expect_instruction("<2 x i64>", "<8 x i64>", repeat("<2 x i64>", 2, 8), "VBROADCASTF32X4", "VPERM");
+  expect_instruction("<4 x float>", "<8 x float>", repeat("<4 x float>", 4, 8), "VBROADCASTF32X4", "VPERM");
+  expect_instruction(w, w, repeat(w, 4, 16), "VSHUFF64X2", "VPERM");
+  expect_instruction(f, "<32 x float>", repeat(f, 8, 32), "VSHUFF64X2", "VPERM");
+  expect_instruction("<4 x float>", "<32 x float>", repeat("<4 x float>", 4, 32), "VBROADCASTF32X4", "VPERM");
+  const auto in_quarters = [&](const std::string& type, unsigned count, unsigned flip) {
+    return "  %r = shufflevector " + type + " %a, " + type + " poison, " +
+           lanes(count, [&](unsigned lane) { return lane ^ flip; });
+  };
+  expect_instruction(f, f, in_quarters(f, 16, 3), "VPERMILPSZ", "VPERMPS");
+  expect_instruction(w, w, in_quarters(w, 16, 1), "VPSHUFDZ", "VPERMD");
+  expect_instruction(w, w, in_quarters(w, 16, 5), "VPERMD", "VPSHUFD");
+  expect_instruction("<8 x double>", "<8 x double>", in_quarters("<8 x double>", 8, 1), "VPERMILPSZ",
+                     "VPERMPD");
+}
+
+TEST_F(Baseline, WhatIsRepeatedIsReadBeforeItIsWrittenOver) {
+  expect_same(R"(
+define void @f(ptr %in, ptr %out) {
+  %a = load <4 x float>, ptr %in
+  %s = load i32, ptr %in
+  store <4 x float> zeroinitializer, ptr %in
+  %r = shufflevector <4 x float> %a, <4 x float> poison, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 0, i32 1, i32 2, i32 3, i32 0, i32 1, i32 2, i32 3, i32 0, i32 1, i32 2, i32 3>
+  store <16 x float> %r, ptr %out
+  %i = insertelement <16 x i32> poison, i32 %s, i64 0
+  %t = shufflevector <16 x i32> %i, <16 x i32> poison, <16 x i32> zeroinitializer
+  %to = getelementptr i8, ptr %out, i64 64
+  store <16 x i32> %t, ptr %to
+  %w = shufflevector <4 x float> %a, <4 x float> poison, <8 x i32> <i32 0, i32 1, i32 2, i32 3, i32 poison, i32 poison, i32 poison, i32 poison>
+  %h = shufflevector <8 x float> %w, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %too = getelementptr i8, ptr %out, i64 128
+  store <4 x float> %h, ptr %too
+  %pf = getelementptr i8, ptr %in, i64 100
+  %f = load float, ptr %pf
+  %if = insertelement <16 x float> poison, float %f, i64 0
+  %tf = shufflevector <16 x float> %if, <16 x float> poison, <16 x i32> zeroinitializer
+  %tof = getelementptr i8, ptr %out, i64 192
+  store <16 x float> %tf, ptr %tof
+  ret void
+})");
 }
 
 TEST_F(Baseline, Intrinsics) {

@@ -1,0 +1,21 @@
+// What IR says in several instructions and the host does in one, or in a cheaper one than for all values.
+#pragma once
+
+#include <llvm/IR/Instructions.h>
+
+#include "jit/baseline/pieces.h"
+
+namespace raddle::jit::baseline {
+
+/// Its lanes of 64 bits are numbers of 32, without signs or with them.
+bool fits_32_bits(const llvm::Value* value, bool is_signed);
+
+/// How many of the first operand's lanes a shuffle repeats to the end of its result; 0: it is no such thing.
+unsigned repeated_lanes(const llvm::ShuffleVectorInst& shuffle);
+/// It repeats the lower half or quarter of a register.
+bool repeats_part(const llvm::ShuffleVectorInst& shuffle, const Form& form);
+/// What a splat, or a shuffle that repeats a part of a register, reads from memory itself: no other reads it,
+/// and nothing is written between.
+bool is_repeated_load(const llvm::LoadInst& load, const Form& form);
+
+}  // namespace raddle::jit::baseline
