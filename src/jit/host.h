@@ -17,7 +17,8 @@ struct HostTarget {
   std::string cpu, features;
   SimdForm simd;
   unsigned vector_bits = 512;
-  bool is_intel = host_is_intel();  ///< what waits for memory does so as on Intel's (halved_stores.h, prefetch.h)
+  bool is_intel =
+      host_is_intel();  ///< what waits for memory does so as on Intel's (halved_stores.h, prefetch.h)
 };
 
 /// What the level allows on this CPU: never more than the CPU has.
