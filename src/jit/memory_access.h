@@ -87,7 +87,7 @@ class MemoryAccess {
   void store_windows(const Access& a, const Parts& values, Way way);
   bool may_go_past_caches(const Access& a) const;
   llvm::Value* goes_past_caches(const Access& a);
-  llvm::Instruction* may_prefetch(llvm::Instruction* load);
+  llvm::Instruction* may_prefetch(llvm::Instruction* access);
   bool is_stream() const;
   llvm::Value* step_of_turn(const ptx::Operand& address);
   void prefetch(llvm::Value* address);

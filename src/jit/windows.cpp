@@ -100,11 +100,14 @@ llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigne
 }
 
 /// Marks a load or scatter that reaches device memory, unless the turn before has prefetched for it.
-llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* load) {
+llvm::Instruction* MemoryAccess::may_prefetch(llvm::Instruction* access) {
   const Mod space = cursor_.opcode().get(ModKind::space);
-  if (fetched_ahead_ != cursor_.instruction && (space == Mod::global || space == Mod::none))
-    mark_device_load(*load, is_stream() ? DeviceRow::stream : device_row(*load, code_.parts()));
-  return load;
+  if (fetched_ahead_ == cursor_.instruction || (space != Mod::global && space != Mod::none)) return access;
+  const bool is_scatter = access->getType()->isVoidTy();
+  mark_device_load(*access, is_scatter    ? DeviceRow::narrow
+                            : is_stream() ? DeviceRow::stream
+                                          : device_row(*access, code_.parts()));
+  return access;
 }
 
 /// The loops over warps and blocks are around the instruction, and the kernel has no others.
