@@ -61,8 +61,8 @@ struct LaunchContext {
   /// go past them (base/past_caches.h). 0: never.
   std::uint32_t past_caches;
   bool outgrows_caches(std::uint32_t bytes_of_thread) const { return past_caches - 1 < bytes_of_thread; }
-  /// Of ntid's x and y, 2^32 / n rounded up: times the number of a thread, or of a row of threads, it has their
-  /// quotient above bit 32. Exact for products below 2^32, as all of a CTA's are.
+  /// Of ntid's x and y, 2^32 / n rounded up: times the number of a thread, or of a row of threads, it has
+  /// their quotient above bit 32. Exact for products below 2^32, as all of a CTA's are.
   std::uint64_t ntid_inverse[2];
   /// The extents of a CTA, none of them 0.
   void set_ntid(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
