@@ -11,14 +11,15 @@
 
 namespace raddle::jit {
 
+/// Whether the processor says that it is Intel's: what waits for memory does so otherwise than on AMD's
+/// (halved_stores.h, prefetch.h).
 bool host_is_intel();
 
 struct HostTarget {
   std::string cpu, features;
   SimdForm simd;
   unsigned vector_bits = 512;
-  bool is_intel =
-      host_is_intel();  ///< what waits for memory does so as on Intel's (halved_stores.h, prefetch.h)
+  bool is_intel = host_is_intel();
 };
 
 /// What the level allows on this CPU: never more than the CPU has.

@@ -15,9 +15,9 @@ namespace raddle::jit {
 /// kernel without loops, whose warps and blocks walk on through memory in the loops around it.
 enum class DeviceRow { narrow, wide, stream };
 
-/// Marks a load that may be prefetched: one that reaches into device memory. As a scope of aliases, which
-/// nothing else names, since LLVM's passes keep those: it drops metadata of other kinds where it makes a load
-/// of integers one of floats.
+/// Marks a load that may be prefetched, or a scatter: one that reaches into device memory. As a scope of
+/// aliases, which nothing else names, since LLVM's passes keep those: it drops metadata of other kinds where
+/// it makes a load of integers one of floats.
 void mark_device_load(llvm::Instruction& load, DeviceRow row = DeviceRow::narrow);
 
 inline constexpr std::int64_t kBehind = 4096, kFarBehind = 8192, kStreamBehind = 2048;  ///< bytes
