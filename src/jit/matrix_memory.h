@@ -54,6 +54,14 @@ class FragmentMemory {
   llvm::Value* place_;
 };
 
+/// The elements of a matrix of 8x8 16-bit ones, row by row, as the words of the warp's lanes.
+inline std::vector<llvm::Value*> words_of_lanes(WarpEmitter& e, llvm::Value* elements) {
+  auto* words = e.ir.CreateBitCast(elements, llvm::FixedVectorType::get(e.ir.getInt32Ty(), exec::kWarpSize));
+  return e.by_part([&](unsigned p) {
+    return Val{&e.ir, e.ir.CreateExtractVector(e.words(), words, e.ir.getInt64(p * e.lanes())), Type::b32};
+  });
+}
+
 /// Where an instruction's function finds the registers of a matrix: where they live, or in a copy.
 /// @param name  of the copy
 inline llvm::Value* in_memory(WarpEmitter& e, const std::vector<ptx::Operand>& registers, const char* name,

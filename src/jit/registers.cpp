@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "jit/fragment_places.h"
 
 namespace raddle::jit {
 
@@ -101,7 +102,20 @@ void Registers::find_fragments() {
   for (ptx::RegisterId r = 0; r < f_.registers.size(); ++r) {
     if (!plan_.is_shared_with_machine(r) || in_fragment_.contains(r)) continue;
     in_fragment_[r] = {fragments_.size(), 0};
-    fragments_.push_back({{r}});
+    fragments_.push_back({{r}, 1});
+  }
+  share_places();
+}
+
+void Registers::share_places() {
+  std::vector<std::vector<ptx::RegisterId>> matrices;
+  for (const Fragment& fragment : fragments_) matrices.push_back(fragment.registers);
+  const std::vector<std::size_t> places = fragment_places(plan_, f_, matrices);
+  for (std::size_t n = 0; n < places.size(); ++n) {
+    if (places[n] == n) continue;
+    auto& together = fragments_[places[n]].registers;
+    together.insert(together.end(), matrices[n].begin(), matrices[n].end());
+    for (const ptx::RegisterId r : matrices[n]) in_fragment_[r].first = places[n];
   }
 }
 
@@ -115,14 +129,15 @@ void Registers::join_fragment(const Operand& matrix) {
     in_fragment_[o.index] = {fragments_.size(), static_cast<unsigned>(fragment.registers.size())};
     fragment.registers.push_back(o.index);
   }
-  if (fragment.registers.size() == elements.size())
+  fragment.size = elements.size();
+  if (fragment.registers.size() == fragment.size)
     fragments_.push_back(std::move(fragment));
   else
     for (const ptx::RegisterId r : fragment.registers) in_fragment_.erase(r);
 }
 
 std::uint32_t Registers::Fragment::bytes() const {
-  return static_cast<std::uint32_t>(registers.size() * exec::kWarpSize * 4);
+  return static_cast<std::uint32_t>(size * exec::kWarpSize * 4);
 }
 
 Registers::Fragment* Registers::fragment_of(ptx::RegisterId r) {

@@ -57,9 +57,10 @@ class Registers {
   /// Where the registers of a fragment lie, one behind the other, each as its lanes' words. Null if they do
   /// not, as one of them is also another's, or is not 32 bits wide.
   llvm::Value* fragment(const std::vector<ptx::Operand>& registers);
-  /// Registers of a matrix that lie in memory together.
+  /// A place in memory for the registers of a matrix, or of one after the other (fragment_places.h).
   struct Fragment {
     std::vector<ptx::RegisterId> registers;
+    std::size_t size = 0;                // registers that lie there at a time
     llvm::Instruction* words = nullptr;  ///< null until the first of them is used
     std::uint32_t bytes() const;
   };
@@ -82,6 +83,7 @@ class Registers {
   WarpValue guard_value(const ptx::Instruction& i);
   void find_fragments();
   void join_fragment(const ptx::Operand& matrix);
+  void share_places();
   bool may_join_fragment(ptx::RegisterId r) const;
   llvm::Value* part_of_fragment(ptx::RegisterId r, unsigned part);
 

@@ -3,22 +3,14 @@
 // elsewhere rows are copied to a place of the warp's and read from there as its values.
 #include <llvm/Analysis/VectorUtils.h>
 
-#include <array>
-
 #include "isa/op.h"
-#include "jit/warp_emitter.h"
+#include "jit/matrix_memory.h"
+#include "jit/matrix_words.h"
 
 namespace raddle::jit {
 namespace {
 
 constexpr unsigned kRows = 8, kRowBytes = 16, kMatrixBytes = kRows * kRowBytes;
-
-/// Rows become columns.
-llvm::Value* transposed(Builder& ir, llvm::Value* elements) {
-  std::array<int, kRows * kRows> from{};
-  for (unsigned i = 0; i < from.size(); ++i) from[i] = static_cast<int>(i % kRows * kRows + i / kRows);
-  return ir.CreateShuffleVector(elements, from);
-}
 
 /// Rows of several matrices.
 class Rows {
@@ -121,11 +113,7 @@ Parts join_rows(WarpEmitter& e, const AddressOfRow& address, unsigned matrix) {
   }
   auto* elements = llvm::concatenateVectors(e.ir, rows);
   if (e.has(Mod::trans)) elements = transposed(e.ir, elements);
-  auto* words = e.ir.CreateBitCast(elements, llvm::FixedVectorType::get(e.ir.getInt32Ty(), exec::kWarpSize));
-  Parts parts;
-  for (unsigned p = 0; p < e.parts(); ++p)
-    parts.push_back(e.ir.CreateExtractVector(e.words(), words, e.ir.getInt64(p * e.lanes())));
-  return parts;
+  return words_of_lanes(e, elements);
 }
 
 std::vector<Parts> join_rows_of_all(WarpEmitter& e, const AddressOfRow& address, unsigned matrices) {

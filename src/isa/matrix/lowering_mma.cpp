@@ -25,9 +25,9 @@ void emit_product(WarpEmitter& e) {
     selector = static_cast<unsigned>(e.operand(5).value);
   }
   auto* product = matrix_product(*e.code.function()->getParent(), e.opcode(), e.code.simd(), selector);
-  if (auto* sums = e.registers.fragment(e.elements(0));
-      sums != nullptr && sums == e.registers.fragment(e.elements(3))) {
-    e.if_any(e.bits(e.executing()), [&] { e.ir.CreateCall(product, {sums, a, b, sums, metadata}); });
+  auto *sums = e.registers.fragment(e.elements(0)), *start = e.registers.fragment(e.elements(3));
+  if (sums != nullptr && start != nullptr && sums != a && sums != b) {
+    e.if_any(e.bits(e.executing()), [&] { e.ir.CreateCall(product, {sums, a, b, start, metadata}); });
     return;
   }
   FragmentMemory d(e, "matrix_d", bits), c(e, "matrix_c", bits);
