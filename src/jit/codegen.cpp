@@ -28,6 +28,7 @@
 #include "base/assert.h"
 #include "jit/baseline/generator.h"
 #include "jit/constants.h"
+#include "jit/deposited_masks.h"
 #include "jit/executable.h"
 #include "jit/function_builder.h"
 #include "jit/fused.h"
@@ -181,6 +182,8 @@ void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachin
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads(target.is_intel)));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KeepInterleaved()));
   }
+  if (target.simd.mask_registers && tier == Tier::optimised)
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(DepositMasks()));
   if (target.is_intel && target.vector_bits == 512 && tier == Tier::optimised) {
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchScattered()));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(HalveStores()));

@@ -220,6 +220,7 @@ void MemoryAccess::load(unsigned destination, unsigned address) {
     addresses_.note();
     return parameters_.load(destination, at);
   }
+  if (is_joined()) return;
   const Access a = access(address, destination);
   if (a.is_alone) {
     const Parts values = load_alone(a);
@@ -414,17 +415,14 @@ void MemoryAccess::store(unsigned address, unsigned value) {
     count_apart();
     return store_pair(*first);
   }
+  if (is_joined()) return;
   const Access a = access(address, value);
   std::vector<WarpValue> inputs;
   for (const Operand& e : a.elements) inputs.push_back(registers_.read(e));
   if (a.is_plain() && a.address.shape.uniform()) return store_uniform(a, inputs);
-  auto* element = ir_.getIntNTy(a.bytes * 8);
   Parts values(a.count);
   for (unsigned e = 0; e < a.count; ++e)
-    for (unsigned p = 0; p < code_.parts(); ++p) {
-      Val v = values_.part(inputs[e], p);
-      values[e].push_back(ir_.CreateZExtOrTrunc(v.as(isa::bits_type(v.bits())).v, code_.vector_of(element)));
-    }
+    for (unsigned p = 0; p < code_.parts(); ++p) values[e].push_back(element_bits(inputs[e], p, a.bytes));
   if (a.is_alone) return store_alone(a, inputs, values);
   const bool by_window = a.is_plain() && has_windows(a, true);
   if (!by_window && counts()) ++module_.statistics.not_vectorised;

@@ -44,6 +44,8 @@ class MemoryAccess {
     std::vector<ptx::Operand> elements;
     const ptx::Operand* operand = nullptr;  // of the address; null in a copy
     bool is_alone = false;                  ///< nobody looks while the warp runs (lone_accesses.cpp)
+    std::vector<int> places;  ///< of elements, in elements from the address; none: one behind the other
+    int place(unsigned e) const { return places.empty() ? static_cast<int>(e) : places[e]; }
     bool is_atomic() const { return ordering != llvm::AtomicOrdering::NotAtomic; }
     bool is_plain() const { return !is_atomic() && bytes <= 8; }
     bool is_single() const {
@@ -58,6 +60,10 @@ class MemoryAccess {
     unsigned size = 0;            // in elements; 0: lanes lie too far apart
     std::vector<unsigned> place;  // element index by lane
     bool distinct = true;         // no two lanes share a place
+    /// Index of a lane's element.
+    unsigned index(const Access& a, unsigned lane, unsigned e) const {
+      return static_cast<unsigned>(static_cast<int>(place[lane]) + a.place(e));
+    }
   };
 
   Access access(unsigned address, unsigned data);
@@ -76,6 +82,7 @@ class MemoryAccess {
   bool has_runs(const Access& a) const;
   std::int64_t offset_in_part(const Access& a, unsigned p, unsigned lane) const;
   llvm::Value* window_mask(const Access& a, const Window& w, unsigned p);
+  Window padded(Window w) const;
   LaneRun whole_part(const Window& w, const Access& a, unsigned p) const;
   llvm::Value* base_of(const Access& a, const Window& w, unsigned p);
   Parts load_windows(const Access& a);
@@ -145,6 +152,20 @@ class MemoryAccess {
   const ptx::Instruction* other_of_pair(int distance) const;
   llvm::Value* lie_in_rows(const std::vector<llvm::Value*>& addresses);
   void store_pair(const ptx::Instruction& first);
+
+  // ---- accesses behind each other that share windows (joint_windows.cpp) ----
+  bool can_join(const ptx::Instruction& i) const;
+  bool continues(const ptx::Instruction& first, const ptx::Instruction& i) const;
+  Access planned(const std::vector<const ptx::Instruction*>& some) const;
+  bool gains(const std::vector<const ptx::Instruction*>& some) const;
+  std::vector<const ptx::Instruction*> made_together() const;
+  bool is_joined();
+  std::vector<Access> begun(const std::vector<const ptx::Instruction*>& some);
+  llvm::Value* are_near(const std::vector<Access>& all);
+  void load_joined(const std::vector<const ptx::Instruction*>& some);
+  void store_joined(const std::vector<const ptx::Instruction*>& some);
+  void at_line_of(const ptx::Instruction& i, const std::function<void()>& write);
+  llvm::Value* element_bits(const WarpValue& value, unsigned p, unsigned bytes);
 
   // ---- copies (copies.cpp) ----
   /// How much of their sources lanes read.

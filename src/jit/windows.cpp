@@ -45,7 +45,11 @@ MemoryAccess::Window MemoryAccess::window_of(const Access& a, unsigned p) const 
     most = std::max(most, offset(l));
     if (offset(l) % a.bytes != 0) return w;
   }
-  std::int64_t elements = (most - least) / a.bytes + a.count;
+  int first = 0, last = 0;  // of a lane's elements
+  for (unsigned e = 0; e < a.count; ++e)
+    first = std::min(first, a.place(e)), last = std::max(last, a.place(e));
+  least += std::int64_t{first} * a.bytes;
+  const std::int64_t elements = (most - least) / a.bytes + last + 1;
   if (elements > 4 * std::int64_t{code_.lanes()}) return w;
   w.first = least;
   w.size = static_cast<unsigned>(elements);
@@ -53,8 +57,8 @@ MemoryAccess::Window MemoryAccess::window_of(const Access& a, unsigned p) const 
   for (unsigned l = 0; l < code_.lanes(); ++l) {
     w.place.push_back(static_cast<unsigned>((offset(l) - least) / a.bytes));
     for (unsigned e = 0; e < a.count; ++e) {
-      w.distinct = w.distinct && !taken[w.place[l] + e];
-      taken[w.place[l] + e] = true;
+      w.distinct = w.distinct && !taken[w.index(a, l, e)];
+      taken[w.index(a, l, e)] = true;
     }
   }
   return w;
@@ -84,11 +88,11 @@ llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigne
   for (unsigned l = 0; l < code_.lanes(); ++l)
     for (unsigned e = 0; e < a.count; ++e) {
       std::size_t round = 0;
-      while (round < claims.size() && claims[round][w.place[l] + e] != static_cast<int>(code_.lanes()))
-        ++round;
+      const unsigned index = w.index(a, l, e);
+      while (round < claims.size() && claims[round][index] != static_cast<int>(code_.lanes())) ++round;
       if (round == claims.size())
         claims.emplace_back(w.size, static_cast<int>(code_.lanes()));  // lanes(): an element of `none`
-      claims[round][w.place[l] + e] = static_cast<int>(l);
+      claims[round][index] = static_cast<int>(l);
     }
   auto* none = llvm::Constant::getNullValue(a.mask[p]->getType());
   llvm::Value* mask = nullptr;
@@ -179,9 +183,9 @@ MemoryAccess::Parts MemoryAccess::load_windows(const Access& a) {
   Parts result(a.count);
   auto* element = ir_.getIntNTy(a.bytes * 8);
   for (unsigned p = 0; p < code_.parts(); ++p) {
-    Window w = window_of(a, p);
+    const Window w = padded(window_of(a, p));
     llvm::Value* base = base_of(a, w, p);
-    if (w.size == a.count) {
+    if (w.size == a.count && a.places.empty()) {
       auto one = load_one_place(a, base, p);
       for (unsigned e = 0; e < a.count; ++e) result[e].push_back(one[e]);
       continue;
@@ -194,7 +198,7 @@ MemoryAccess::Parts MemoryAccess::load_windows(const Access& a) {
     });
     for (unsigned e = 0; e < a.count; ++e) {
       std::vector<int> index;
-      for (unsigned l = 0; l < code_.lanes(); ++l) index.push_back(static_cast<int>(w.place[l] + e));
+      for (unsigned l = 0; l < code_.lanes(); ++l) index.push_back(static_cast<int>(w.index(a, l, e)));
       result[e].push_back(ir_.CreateShuffleVector(v, index));
     }
   }
@@ -307,12 +311,12 @@ MemoryAccess::Parts MemoryAccess::load_runs(const Access& a) {
 void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) {
   auto* element = ir_.getIntNTy(a.bytes * 8);
   for (unsigned p = 0; p < code_.parts(); ++p) {
-    Window w = window_of(a, p);
+    const Window w = padded(window_of(a, p));
     llvm::Value* base = base_of(a, w, p);
     llvm::Value* window = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, w.size));
     for (unsigned e = 0; e < a.count; ++e) {
       std::vector<int> spread(w.size, -1), pick;
-      for (unsigned l = 0; l < code_.lanes(); ++l) spread[w.place[l] + e] = static_cast<int>(l);
+      for (unsigned l = 0; l < code_.lanes(); ++l) spread[w.index(a, l, e)] = static_cast<int>(l);
       auto* here = ir_.CreateShuffleVector(values[e][p], spread);
       for (unsigned k = 0; k < w.size; ++k) pick.push_back(static_cast<int>(spread[k] >= 0 ? w.size + k : k));
       window = e == 0 ? here : ir_.CreateShuffleVector(window, here, pick);
@@ -328,6 +332,13 @@ void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) 
       return ir_.CreateMaskedStore(window, code_.pointer(base), llvm::Align(a.bytes), mask);
     });
   }
+}
+
+/// Whole vectors of the host, where a mask keeps accesses from what is none of the window.
+MemoryAccess::Window MemoryAccess::padded(Window w) const {
+  const unsigned lanes = code_.lanes();
+  if (code_.has_mask_registers() && w.size > lanes) w.size = (w.size + lanes - 1) / lanes * lanes;
+  return w;
 }
 
 /// Whether a window is the lanes' elements in order, as one vector of the host.
