@@ -186,6 +186,8 @@ void Analysis::defer(const llvm::Instruction& i) {
     const auto* at = llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2));
     waits = at && at->isZero() && llvm::isa<llvm::UndefValue>(insert->getOperand(0)) &&
             all_users([&](const llvm::User* user) { return in_block(user) && is_splat(user); });
+  } else if (form_.mask_registers && is_of_high_product(i)) {
+    waits = true;
   } else if (!form_.mask_registers && is_upper_half(i)) {
     waits = true;
   } else if (llvm::isa<llvm::IntToPtrInst>(i) && !i.getType()->isVectorTy()) {
@@ -208,6 +210,15 @@ void Analysis::defer(const llvm::Instruction& i) {
                         }));
   }
   if (waits) deferred_.insert(&i);
+}
+
+bool Analysis::is_of_high_product(const llvm::Instruction& i) const {
+  if (const auto* words = llvm::dyn_cast<llvm::ZExtInst>(&i)) return is_factor_of_high_products(*words);
+  const bool is_product = i.getOpcode() == llvm::Instruction::Mul;
+  if (!is_product && i.getOpcode() != llvm::Instruction::LShr) return false;
+  const auto* before = llvm::dyn_cast<llvm::Instruction>(i.getOperand(0));
+  if (!before || !is_deferred(*before)) return false;
+  return is_product ? llvm::isa<llvm::ZExtInst>(before) : before->getOpcode() == llvm::Instruction::Mul;
 }
 
 bool Analysis::has_no_code(const llvm::Instruction& i) const {

@@ -62,6 +62,8 @@ class Analysis {
   std::optional<Shape> shape_of(const llvm::Type* type) const { return baseline::shape_of(type, form_); }
   void number_blocks();
   void defer(const llvm::Instruction& i);
+  /// All of it but the truncation that takes the upper halves.
+  bool is_of_high_product(const llvm::Instruction& i) const;
   void count_uses();
   void source(const llvm::Value* value, llvm::function_ref<void(PieceId)> use);
   bool repeats_pieces(const llvm::Instruction& i) const;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "jit/baseline/places.h"
@@ -16,8 +17,8 @@ namespace {
 
 /// Blocks times values beyond which all values stay in memory between blocks.
 constexpr std::size_t kMostBits = 64'000'000;
-constexpr std::size_t kLargestWeb = 24;
-constexpr int kEntered = -1;  // before a block's first instruction
+constexpr std::size_t kLargestWeb = 72;  // a loop's sum, unrolled 64 times
+constexpr int kEntered = -1;             // before a block's first instruction
 constexpr int kLeft = std::numeric_limits<int>::max();
 
 bool may_call(const llvm::Instruction& i) {
@@ -111,8 +112,10 @@ class Homes::Finder {
  private:
   static constexpr std::uint32_t kNone = ~0u;
 
+  std::uint32_t number(PieceId id) const { return id < number_.size() ? number_[id] : kNone; }
+
   void candidate(PieceId id) {
-    if (analysis_.pieces[id].is_constant() || number_[id] != kNone) return;
+    if (id >= number_.size() || analysis_.pieces[id].is_constant() || number_[id] != kNone) return;
     number_[id] = static_cast<std::uint32_t>(lives_.size());
     lives_.push_back({id, analysis_.pieces[id].block});
   }
@@ -128,6 +131,44 @@ class Homes::Finder {
           if (llvm::isa<llvm::Instruction>(value) &&
               !analysis_.is_deferred(*llvm::cast<llvm::Instruction>(value)))
             for (unsigned n = 0; n < analysis_.pieces_of(value); ++n) candidate(analysis_.piece(value, n));
+    for (const llvm::BasicBlock& block : function_)
+      for (const llvm::Instruction& i : block)
+        if (has_candidate(i)) choose_links(i);
+  }
+
+  bool has_candidate(const llvm::Value& value) {
+    const auto* i = llvm::dyn_cast<llvm::Instruction>(&value);
+    if (!i || i->getType()->isVoidTy() || analysis_.is_deferred(*i) || llvm::isa<llvm::AllocaInst>(i))
+      return false;
+    return analysis_.pieces_of(i) > 0 && number(analysis_.piece(i, 0)) != kNone;
+  }
+
+  /// What a block adds to a sum step by step keeps the register of the sum.
+  void choose_links(const llvm::Instruction& last) {
+    std::vector<const llvm::Instruction*> links;
+    const llvm::Instruction* i = &last;
+    while (const llvm::Instruction* before = overwritten(*i)) {
+      if (has_candidate(*before)) {
+        for (const llvm::Instruction* link : links)
+          for (unsigned n = 0; n < analysis_.pieces_of(link); ++n) candidate(analysis_.piece(link, n));
+        return;
+      }
+      if (before->getParent() != last.getParent() || links.size() >= kLargestWeb) return;
+      links.push_back(i = before);
+    }
+  }
+
+  /// The operand that nothing else reads, whose register the result may have; null: none.
+  const llvm::Instruction* overwritten(const llvm::Instruction& i) {
+    if (analysis_.has_no_code(i)) return nullptr;
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
+    for (unsigned k = call ? call->arg_size() : i.getNumOperands(); k-- > 0;) {
+      const auto* before = llvm::dyn_cast<llvm::Instruction>(i.getOperand(k));
+      const bool is_made = before && (llvm::isa<llvm::PHINode>(before) || !analysis_.has_no_code(*before));
+      if (is_made && before->hasOneUse() && before->getType() == i.getType() && may_overwrite(i, k, form_))
+        return before;
+    }
+    return nullptr;
   }
 
   void scan() {
@@ -264,26 +305,57 @@ class Homes::Finder {
           join(number_[analysis_.piece(phi, n)], number_[analysis_.piece(value, n)]);
       }
     }
+    phi_web_of_ = web_of_;
+    join_overwritten();
+  }
+
+  /// Sums that one block hands to the next: each is written to where the one before it was.
+  void join_overwritten() {
+    std::vector<const llvm::Instruction*> all;
+    for (const llvm::BasicBlock& block : function_)
+      for (const llvm::Instruction& i : block)
+        if (!analysis_.has_no_code(i) && (i.isBinaryOp() || llvm::isa<llvm::IntrinsicInst>(i)) &&
+            !i.use_empty() && has_candidate(i))
+          all.push_back(&i);
+    for (const std::uint32_t k : by_falling(all.size(), [&](std::uint32_t n) { return frequency(all[n]); })) {
+      const llvm::Instruction& i = *all[k];
+      for (unsigned n = 0; n < analysis_.pieces_of(&i); ++n) join_overwritten(i, n);
+    }
+  }
+
+  void join_overwritten(const llvm::Instruction& i, unsigned n) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
+    const unsigned count = call ? call->arg_size() : i.getNumOperands();
+    for (unsigned k = count; k-- > 0;) {  // what a multiply-add adds to before its factors
+      const llvm::Value* operand = i.getOperand(k);
+      const auto* before = llvm::dyn_cast<llvm::Instruction>(operand);
+      if (!before || llvm::isa<llvm::AllocaInst>(before) || analysis_.is_deferred(*before)) continue;
+      if (!may_overwrite(i, k, form_) || n >= analysis_.pieces_of(operand)) continue;
+      if (join(number_[analysis_.piece(&i, n)], number_[analysis_.piece(operand, n)])) return;
+    }
   }
 
   float frequency(const llvm::Instruction* i) const {
     return flow_.blocks[analysis_.number_of(i->getParent())].frequency;
   }
 
-  void join(std::uint32_t one, std::uint32_t other) {
-    if (one == kNone || other == kNone || web_of_[one] == web_of_[other]) return;
-    if (analysis_.pieces[lives_[one].id].kind != analysis_.pieces[lives_[other].id].kind) return;
+  /// @returns whether they are one web now
+  bool join(std::uint32_t one, std::uint32_t other) {
+    if (one == kNone || other == kNone) return false;
+    if (web_of_[one] == web_of_[other]) return true;
+    if (analysis_.pieces[lives_[one].id].kind != analysis_.pieces[lives_[other].id].kind) return false;
     Web &to = webs_[web_of_[one]], &from = webs_[web_of_[other]];
-    if (to.lives.size() + from.lives.size() > kLargestWeb) return;
+    if (to.lives.size() + from.lives.size() > kLargestWeb) return false;
     for (const std::uint32_t x : to.lives)
       for (const std::uint32_t y : from.lives)
-        if (meet(lives_[x], lives_[y])) return;
+        if (meet(lives_[x], lives_[y])) return false;
     const std::uint32_t web = web_of_[one];
     for (const std::uint32_t y : from.lives) {
       web_of_[y] = web;
       to.lives.push_back(y);
     }
     from.lives.clear();
+    return true;
   }
 
   // ---- homes ----
@@ -291,7 +363,21 @@ class Homes::Finder {
   void settle() {
     for (Web& web : webs_) web.gain = gain(web);
     for (const std::uint32_t n : by_falling(webs_.size(), [&](std::uint32_t k) { return webs_[k].gain; }))
-      if (!webs_[n].lives.empty()) settle(webs_[n]);
+      if (!webs_[n].lives.empty() && !settle(webs_[n])) settle_parts(webs_[n]);
+  }
+
+  /// For what phis join each, where there is no register for all that is written over.
+  void settle_parts(const Web& web) {
+    std::map<std::uint32_t, Web> parts;
+    for (const std::uint32_t n : web.lives) parts[phi_web_of_[n]].lives.push_back(n);
+    if (parts.size() == 1) return;
+    std::vector<Web> all;
+    for (auto& [_, part] : parts) {
+      part.gain = gain(part);
+      all.push_back(std::move(part));
+    }
+    for (const std::uint32_t n : by_falling(all.size(), [&](std::uint32_t k) { return all[k].gain; }))
+      settle(all[n]);
   }
 
   /// Loads and stores that a home spares.
@@ -307,7 +393,8 @@ class Homes::Finder {
     return sum;
   }
 
-  void settle(const Web& web) {
+  /// @returns false if there is no register for it
+  bool settle(const Web& web) {
     const Class kind = analysis_.pieces[lives_[web.lives.front()].id].kind;
     llvm::BitVector where(flow_.blocks.size());
     for (const std::uint32_t n : web.lives) {
@@ -321,11 +408,11 @@ class Homes::Finder {
       taken |= reserved[b];
       const auto others = static_cast<unsigned>(llvm::popcount(reserved[b]));
       const unsigned all = static_cast<unsigned>(registers_of(kind, form_).size());
-      if (others + 1 + least_left(kind, form_) > all) return;
+      if (others + 1 + least_left(kind, form_) > all) return false;
       if (others + 1 + pressure_[static_cast<unsigned>(kind)][b] > all) kept -= 2 * flow_.blocks[b].frequency;
       called += 2 * flow_.blocks[b].frequency * static_cast<float>(calls_[b]);
     }
-    if (kept <= 0) return;
+    if (kept <= 0) return false;
     unsigned best = 32;
     for (const unsigned reg : registers_of(kind, form_)) {
       if (taken >> reg & 1 || (kind == Class::mask && kScratchMasks >> reg & 1)) continue;
@@ -333,7 +420,7 @@ class Homes::Finder {
       if (!keeps && called >= kept) continue;
       if (best == 32 || (called > 0 && keeps && !callee_keeps(kind, best))) best = reg;
     }
-    if (best == 32) return;
+    if (best == 32) return false;
     for (const unsigned b : where.set_bits()) reserved[b] |= 1u << best;
     for (const std::uint32_t n : web.lives) {
       const Life& life = lives_[n];
@@ -342,6 +429,7 @@ class Homes::Finder {
       for (const unsigned b : life.entered.set_bits()) homes_.entering_[b].push_back(life.id);
       if (life.made_by == nullptr) homes_.entering_[life.block].push_back(life.id);
     }
+    return true;
   }
 
   const llvm::Function& function_;
@@ -353,7 +441,7 @@ class Homes::Finder {
   std::vector<Life> lives_;
   std::array<std::vector<unsigned>, 3> pressure_;  // registers that a block's own values take at once
   std::vector<unsigned> calls_;
-  std::vector<std::uint32_t> web_of_;
+  std::vector<std::uint32_t> web_of_, phi_web_of_;
   std::vector<Web> webs_;
 };
 

@@ -21,6 +21,21 @@ bool is_upper_part(const llvm::Value* value, unsigned opcode) {
   return by && by->getValue().uge(32);
 }
 
+/// The upper half of each lane's product by the same number of 32 bits, and nothing else, is read.
+bool is_high_product(const llvm::User* user, const llvm::BasicBlock* block) {
+  const auto* product = llvm::dyn_cast<llvm::BinaryOperator>(user);
+  if (!product || product->getOpcode() != llvm::Instruction::Mul || !product->hasOneUse()) return false;
+  const auto* factor = same_in_all_lanes(product->getOperand(1));
+  const auto* shift = llvm::dyn_cast<llvm::BinaryOperator>(*product->user_begin());
+  if (!factor || !factor->getValue().isIntN(32) || !shift || !shift->hasOneUse() ||
+      shift->getOpcode() != llvm::Instruction::LShr || shift->getOperand(0) != product)
+    return false;
+  const auto* by = same_in_all_lanes(shift->getOperand(1));
+  const auto* halves = llvm::dyn_cast<llvm::TruncInst>(*shift->user_begin());
+  return by && by->getValue() == 32 && halves && halves->getType()->getScalarSizeInBits() == 32 &&
+         product->getParent() == block && shift->getParent() == block && halves->getParent() == block;
+}
+
 /// @returns whether `reader` follows soon, in the same block, and nothing between may write
 bool is_soon_read(const llvm::LoadInst& load, const llvm::Instruction& reader) {
   constexpr unsigned kNear = 8;
@@ -37,6 +52,14 @@ bool fits_32_bits(const llvm::Value* value, bool is_signed) {
   if (number) return is_signed ? number->getValue().isSignedIntN(32) : number->getValue().isIntN(32);
   return is_signed ? is_extended<llvm::SExtInst>(value) || is_upper_part(value, llvm::Instruction::AShr)
                    : is_extended<llvm::ZExtInst>(value) || is_upper_part(value, llvm::Instruction::LShr);
+}
+
+bool is_factor_of_high_products(const llvm::ZExtInst& words) {
+  const auto* from = llvm::dyn_cast<llvm::FixedVectorType>(words.getSrcTy());
+  return from && from->getScalarSizeInBits() == 32 && from->getNumElements() % 16 == 0 &&
+         words.getType()->getScalarSizeInBits() == 64 && !words.use_empty() &&
+         llvm::all_of(words.users(),
+                      [&](const llvm::User* user) { return is_high_product(user, words.getParent()); });
 }
 
 unsigned repeated_lanes(const llvm::ShuffleVectorInst& shuffle) {
@@ -67,8 +90,6 @@ bool is_repeated_load(const llvm::LoadInst& load, const Form& form) {
   const auto* reader = llvm::cast<llvm::Instruction>(*load.user_begin());
   const auto* insert = llvm::dyn_cast<llvm::InsertElementInst>(reader);
   if (insert) {
-    if (form.mask_registers)
-      return false;  // there, general registers are repeated; sgemm was 1.4 times as slow
     const auto* at = llvm::dyn_cast<llvm::ConstantInt>(insert->getOperand(2));
     if (!insert->hasOneUse() || insert->getOperand(1) != &load || !at || !at->isZero() ||
         !llvm::isa<llvm::UndefValue>(insert->getOperand(0)))

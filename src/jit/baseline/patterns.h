@@ -10,6 +10,10 @@ namespace raddle::jit::baseline {
 /// Its lanes of 64 bits are numbers of 32, without signs or with them.
 bool fits_32_bits(const llvm::Value* value, bool is_signed);
 
+/// Of the words' products by constants only the upper halves are read, and the words by nothing else: one
+/// instruction makes the products of every other lane.
+bool is_factor_of_high_products(const llvm::ZExtInst& words);
+
 /// How many of the first operand's lanes a shuffle repeats to the end of its result; 0: it is no such thing.
 unsigned repeated_lanes(const llvm::ShuffleVectorInst& shuffle);
 /// It repeats the lower half or quarter of a register.

@@ -213,11 +213,16 @@ unsigned Places::define(PieceId id) {
   return reg;
 }
 
+bool Places::takes_over(PieceId id, PieceId from) const {
+  const Piece& before = pieces_[from];
+  if (pieces_[id].home >= 0) return before.place == pieces_[id].home;  // which is read no more
+  return !before.is_constant() && is_last_use(from) && before.place >= 0;
+}
+
 unsigned Places::define_from(PieceId id, PieceId from) {
   const Class kind = pieces_[id].kind;
-  const std::int8_t home = pieces_[id].home;
-  if (home >= 0 && pieces_[from].place == home) return define(id);  // which is read no more
-  if (home < 0 && !pieces_[from].is_constant() && is_last_use(from) && pieces_[from].place >= 0) {
+  if (takes_over(id, from)) {
+    if (pieces_[id].home >= 0) return define(id);
     const auto reg = static_cast<unsigned>(pieces_[from].place);
     leave(from);
     own(id, reg);

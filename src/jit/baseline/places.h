@@ -59,6 +59,8 @@ class Places {
   unsigned define(PieceId id);
   /// The same, and what the other piece holds is in it: in its own register if nobody reads that any more.
   unsigned define_from(PieceId id, PieceId from);
+  /// The other piece's register is the one that the piece will have, and nobody reads that any more.
+  bool takes_over(PieceId id, PieceId from) const;
   /// The piece will be written into its slot. @returns that
   x86::Mem define_in_memory(PieceId id);
   /// A register for the instruction at hand.

@@ -146,9 +146,36 @@ bool Selector::scalar_cast(llvm::CastInst& i) {
   }
 }
 
+void Selector::high_product(llvm::CastInst& i) {
+  const auto* shift = llvm::cast<llvm::BinaryOperator>(i.getOperand(0));
+  const auto* product = llvm::cast<llvm::BinaryOperator>(shift->getOperand(0));
+  const llvm::Value* words = llvm::cast<llvm::ZExtInst>(product->getOperand(0))->getOperand(0);
+  constexpr unsigned kLanes = 16;
+  std::array<std::uint32_t, kLanes> upper;  // the second word of each product, even and odd lanes in turn
+  for (unsigned lane = 0; lane < kLanes; ++lane) upper[lane] = (lane | 1) + lane % 2 * kLanes;
+  const llvm::StringRef order(reinterpret_cast<const char*>(upper.data()), sizeof upper);
+  const x86::Zmm even = x86::zmm(kScratchVector), odd = x86::zmm(kScratchVector2);
+  for (unsigned n = 0; n < shape(&i).count; ++n) {
+    places_.begin_piece();
+    const x86::Zmm from = vector(words, n).zmm();
+    const asmjit::Operand factor = vector_or_memory(product->getOperand(1), 0, 64);
+    a_.vpshufd(odd, from, 0xf5);
+    a_.emit(Inst::kIdVpmuludq, even, from, factor);
+    a_.emit(Inst::kIdVpmuludq, odd, odd, factor);
+    const x86::Zmm to = define_vector(&i, n).zmm();
+    a_.vmovups(to, code_.constant_at(code_.constant(order)));
+    a_.vpermi2d(to, even, odd);
+  }
+}
+
 bool Selector::vector_cast(llvm::CastInst& i) {
   const unsigned from = shape(i.getOperand(0)).element_bits, to = shape(&i).element_bits;
   const bool is_vector = i.getType()->isVectorTy();
+  const auto* shift = llvm::dyn_cast<llvm::BinaryOperator>(i.getOperand(0));
+  if (form_.mask_registers && shift && analysis_.is_deferred(*shift)) {
+    high_product(i);
+    return true;
+  }
   if (is_vector && casts_by_several(i)) return true;
   InstId instruction = 0;
   if (i.getOpcode() == llvm::Instruction::ZExt || i.getOpcode() == llvm::Instruction::SExt)

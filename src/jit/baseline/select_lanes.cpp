@@ -13,6 +13,8 @@ using asmjit::InstId;
 namespace {
 
 constexpr BySize kPermute{Inst::kIdVpermb, Inst::kIdVpermw, Inst::kIdVpermd, Inst::kIdVpermq};
+/// The lanes of two registers, over the first of them.
+constexpr BySize kPermuteTables{Inst::kIdVpermt2b, Inst::kIdVpermt2w, Inst::kIdVpermt2d, Inst::kIdVpermt2q};
 
 }  // namespace
 
@@ -104,8 +106,6 @@ bool Selector::joins_halves(llvm::ShuffleVectorInst& i) {
   return false;
 }
 
-/// Each piece of the operands that a piece of the result has lanes of gives them, the first one all others
-/// zero.
 void Selector::permute(llvm::ShuffleVectorInst& i) {
   const Shape from = shape(i.getOperand(0)), to = shape(&i);
   const unsigned bits = to.element_bits, in_piece = 512 / bits;
@@ -123,28 +123,37 @@ void Selector::permute(llvm::ShuffleVectorInst& i) {
       given[piece(operand, number / in_piece)].push_back({lane, number % in_piece});
     }
     if (permute_at_once(i, n, given)) continue;
-    const unsigned whole = vector_register(kScratchVector, 64).id();
-    bool is_first = true;
-    for (const auto& [source, lanes] : given) {
-      const unsigned reg = places_.in_register(source);
-      std::string numbers(64, '\0');
-      std::uint64_t chosen = 0;
-      for (const auto& [lane, number] : lanes) {
-        std::memcpy(numbers.data() + lane * bits / 8, &number, bits / 8);
-        chosen |= std::uint64_t{1} << lane;
-      }
-      const x86::Zmm index = x86::zmm(kScratchVector2);
-      a_.vmovups(index, code_.constant_at(code_.constant(numbers)));
-      if (is_first) {
-        a_.emit(kPermute[bits], x86::zmm(whole), index, x86::zmm(reg));
-      } else {
-        mask_constant(kScratchMask, chosen);
-        a_.k(x86::k(kScratchMask)).emit(kPermute[bits], x86::zmm(whole), index, x86::zmm(reg));
-      }
-      is_first = false;
-    }
+    const unsigned whole = permute_one_by_one(bits, given);
     a_.vmovaps(define_vector(&i, n).zmm(), x86::zmm(whole));
   }
+}
+
+unsigned Selector::permute_one_by_one(unsigned bits, const Given& given) {
+  const unsigned in_piece = 512 / bits;
+  std::vector<unsigned> places(
+      in_piece);  // where a lane lies: among those chosen so far, or in the next piece
+  for (unsigned lane = 0; lane < in_piece; ++lane) places[lane] = lane;
+  const x86::Zmm sum = x86::zmm(kScratchVector), index = x86::zmm(kScratchVector2);
+  auto load_index = [&] {
+    std::string numbers(64, '\0');
+    for (unsigned lane = 0; lane < in_piece; ++lane)
+      std::memcpy(numbers.data() + lane * bits / 8, &places[lane], bits / 8);
+    a_.vmovups(index, code_.constant_at(code_.constant(numbers)));
+  };
+  bool is_first = true;
+  for (const auto& [source, lanes] : given) {
+    for (const auto& [lane, number] : lanes) places[lane] = is_first ? number : in_piece + number;
+    if (is_first) {
+      a_.vmovaps(sum, x86::zmm(places_.in_register(source)));
+      is_first = false;
+      continue;
+    }
+    load_index();
+    a_.emit(kPermuteTables[bits], sum, index, x86::zmm(places_.in_register(source)));
+    for (const auto& [lane, number] : lanes) places[lane] = lane;
+    for (const auto& [lane, number] : given.begin()->second) places[lane] = lane;
+  }
+  return sum.id();
 }
 
 bool Selector::permute_in_quarters(llvm::ShuffleVectorInst& i, unsigned n, const Given& given) {

@@ -62,8 +62,29 @@ void Selector::scalar_binary(llvm::BinaryOperator& i) {
     a_.emit(instruction, to, other);
     return;
   }
+  if (own >= 32 && write_elsewhere(i, left, other)) return;
   const x86::Gp to = general_register(places_.define_from(piece(&i), piece(left)), bits);
   a_.emit(instruction, to, other);
+}
+
+bool Selector::write_elsewhere(llvm::BinaryOperator& i, const llvm::Value* left,
+                               const asmjit::Operand& other) {
+  const unsigned bits = shape(&i).element_bits, opcode = i.getOpcode();
+  if (places_.takes_over(piece(&i), piece(left)) || !places_.is_in_register(piece(left))) return false;
+  const bool is_constant = other.isImm();
+  const std::int64_t number = is_constant ? other.as<asmjit::Imm>().value() : 0;
+  const bool is_sum = opcode == llvm::Instruction::Add ||
+                      (opcode == llvm::Instruction::Sub && is_constant && number != INT32_MIN);
+  if (!is_sum && !(opcode == llvm::Instruction::Mul && is_constant)) return false;
+  const x86::Gp from = general(left, 64), to = define_general(&i, bits);
+  if (!is_sum)
+    a_.imul(to, general_register(from.id(), bits), asmjit::Imm(number));
+  else if (is_constant)
+    a_.lea(to,
+           x86::ptr(from, static_cast<std::int32_t>(opcode == llvm::Instruction::Add ? number : -number)));
+  else
+    a_.lea(to, x86::ptr(from, general_register(other.as<x86::Gp>().id(), 64)));
+  return true;
 }
 
 void Selector::scalar_shift(llvm::BinaryOperator& i) {
@@ -74,14 +95,18 @@ void Selector::scalar_shift(llvm::BinaryOperator& i) {
                            : is_signed                             ? Inst::kIdSar
                                                                    : Inst::kIdShr;
   const auto* by = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1));
-  const x86::Gp from = i.getOpcode() == llvm::Instruction::Shl ? general(i.getOperand(0), bits)
-                                                               : extended(i.getOperand(0), bits, is_signed);
+  const bool is_left = i.getOpcode() == llvm::Instruction::Shl;
+  const llvm::Value* value = i.getOperand(0);
+  const bool is_read_as_is = !is_made_where_used(value) && (is_left || own >= 32);
+  x86::Gp from;
+  if (!is_read_as_is) from = is_left ? general(value, bits) : extended(value, bits, is_signed);
   if (!by) {
     const x86::Gp amount = general(i.getOperand(1), 32);
     a_.mov(x86::ecx, amount);
   }
-  const x86::Gp to = define_general(&i, bits);
-  a_.mov(to, from);
+  const x86::Gp to = is_read_as_is ? general_register(places_.define_from(piece(&i), piece(value)), bits)
+                                   : define_general(&i, bits);
+  if (!is_read_as_is) a_.mov(to, from);
   if (by)
     a_.emit(instruction, to, asmjit::Imm(by->getZExtValue() & 63));
   else

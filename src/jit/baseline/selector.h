@@ -147,6 +147,9 @@ class Selector : public llvm::InstVisitor<Selector> {
 
   // ---- select_scalar.cpp ----
   void scalar_binary(llvm::BinaryOperator& i);
+  /// A sum or product by one instruction whose result lies elsewhere than its operands. @returns false if it
+  /// is none, or lies where its first operand does
+  bool write_elsewhere(llvm::BinaryOperator& i, const llvm::Value* left, const asmjit::Operand& other);
   void scalar_shift(llvm::BinaryOperator& i);
   void divide(llvm::BinaryOperator& i);
   /// kScratch by a register of as many bits: the quotient or the rest in its place.
@@ -191,6 +194,8 @@ class Selector : public llvm::InstVisitor<Selector> {
   /// @returns false if the host has an instruction for it, or nothing at all
   virtual bool casts_by_several(llvm::CastInst&) { return false; }
   virtual void convert_unsigned(llvm::CastInst& i);
+  /// What is_factor_of_high_products tells of: products of even lanes, of odd ones, and the halves of both.
+  void high_product(llvm::CastInst& i);
   bool convert_narrow(llvm::CastInst& i);
   bool narrow_floats(llvm::CastInst& i);
   /// The words in so many bytes of kScratchVector, then kScratchVector3; each fits so many bits.
@@ -212,6 +217,8 @@ class Selector : public llvm::InstVisitor<Selector> {
   bool permute_at_once(llvm::ShuffleVectorInst& i, unsigned n, const Given& given);
   /// @returns false if lanes leave their quarters of the register, or each quarter has another order
   bool permute_in_quarters(llvm::ShuffleVectorInst& i, unsigned n, const Given& given);
+  /// Lanes of any number of pieces, one piece at a time put to those before. @returns the register
+  unsigned permute_one_by_one(unsigned bits, const Given& given);
   void permute_mask(llvm::ShuffleVectorInst& i);
   /// @returns false if lanes change their order
   bool deposit_lanes(llvm::ShuffleVectorInst& i);

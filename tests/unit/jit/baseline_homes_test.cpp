@@ -504,6 +504,55 @@ TEST_F(BaselineHomes, InstructionsThatNeedManyRegistersBesideHomes) {
   }
 }
 
+/// Sums that go round a loop of several blocks, several steps in each: every step is written over the one
+/// before it, and no register is copied.
+TEST_F(BaselineHomes, SumsAreWrittenOver) {
+  constexpr unsigned kSums = 12, kSteps = 3;
+  for (const unsigned blocks : {1u, 2u, 5u, 20u}) {
+    std::string text = "  %q = getelementptr i8, ptr %in, i64 700\n";
+    for (unsigned n = 0; n < kSums; ++n)
+      text += "  %p" + number(n) + " = getelementptr i8, ptr %in, i64 " + number(n * 16) + "\n  %w" +
+              number(n) + " = load <16 x i32>, ptr %p" + number(n) + ", align 1\n  %x" + number(n) +
+              " = sitofp <16 x i32> %w" + number(n) + " to <16 x float>\n";
+    text += "  br label %b0\nb0:\n  %n = phi i64 [ 0, %0 ], [ %more, %b" + number(blocks - 1) + " ]\n";
+    const std::string last = number(blocks * kSteps);
+    for (unsigned n = 0; n < kSums; ++n)
+      text += "  %s" + number(n) + "x0 = phi <16 x float> [ %x" + number(n) + ", %0 ], [ %s" + number(n) +
+              "x" + last + ", %b" + number(blocks - 1) + " ]\n";
+    for (unsigned b = 0; b < blocks; ++b) {
+      const std::string k = number(b);
+      if (b > 0) text += "b" + k + ":\n";
+      text += "  %i" + k + " = load volatile <16 x i32>, ptr %q, align 4\n  %f" + k +
+              " = sitofp <16 x i32> %i" + k + " to <16 x float>\n";
+      for (unsigned step = b * kSteps; step < (b + 1) * kSteps; ++step)
+        for (unsigned n = 0; n < kSums; ++n)
+          text += "  %s" + number(n) + "x" + number(step + 1) +
+                  " = call <16 x float> @llvm.fma.v16f32(<16 x float> %f" + k + ", <16 x float> %f" + k +
+                  ", <16 x float> %s" + number(n) + "x" + number(step) + ")\n";
+      if (b + 1 < blocks)
+        text += "  %m" + k + " = load volatile i32, ptr %in\n  %c" + k + " = icmp eq i32 %m" + k +
+                ", 123\n  br i1 %c" + k + ", label %rare, label %b" + number(b + 1) + ", !prof !0\n";
+    }
+    text +=
+        "  %more = add i64 %n, 1\n  %again = icmp ult i64 %more, 3\n  br i1 %again, label %b0, label %done\n"
+        "rare:\n  ret void\ndone:\n";
+    for (unsigned n = 0; n < kSums; ++n)
+      text += "  %o" + number(n) + " = getelementptr i8, ptr %out, i64 " + number(n * 64) +
+              "\n  store <16 x float> %s" + number(n) + "x" + last + ", ptr %o" + number(n) + ", align 1\n";
+    SCOPED_TRACE(blocks);
+    const std::string function = std::string(kDeclarations) + "define void @f(ptr %in, ptr %out) {\n" + text +
+                                 "  ret void\n}\n!0 = !{!\"branch_weights\", i32 1, i32 2000}\n";
+    expect_same(function);
+    for (const HostTarget& target : targets_) {
+      if (!target.simd.mask_registers) continue;
+      unsigned copies = 0;
+      for (const auto& [name, _] : instructions_in(*make(function, target).object, target))
+        copies += name.starts_with("VMOVAPS") || name.starts_with("VMOVUPSZmr");
+      EXPECT_LE(copies, kSums) << "the stores of the results";
+    }
+  }
+}
+
 /// Past the caches go whole registers only: what lies behind stays.
 TEST_F(BaselineHomes, StoresPastTheCachesKeepToTheirBytes) {
   for (const char* type :

@@ -361,6 +361,25 @@ TEST_F(Baseline, WhatTheHostDoesInOneInstruction) {
   expect_instruction(w, w, in_quarters(w, 16, 5), "VPERMD", "VPSHUFD");
   expect_instruction("<8 x double>", "<8 x double>", in_quarters("<8 x double>", 8, 1), "VPERMILPSZ",
                      "VPERMPD");
+  expect_instruction("<64 x i32>", "<64 x i32>",
+                     "  %r = shufflevector <64 x i32> %a, <64 x i32> poison, " +
+                         lanes(64, [](unsigned lane) { return lane % 4 * 16 + lane / 4; }),
+                     "VPERMT2DZ", "VPERMDZ");
+  expect_instruction("<48 x i32>", w,
+                     "  %r = shufflevector <48 x i32> %a, <48 x i32> poison, " +
+                         lanes(16, [](unsigned lane) { return lane * 7 % 48; }),
+                     "VPERMT2DZ", "VPERMDZ");
+  const std::string all_lanes = ", <16 x i32> zeroinitializer";
+  expect_instruction("i32", w,
+                     "  %i = insertelement " + w + " poison, i32 %a, i64 0\n  %r = shufflevector " + w +
+                         " %i, " + w + " poison" + all_lanes,
+                     "VPBROADCASTDZrm", "MOV32rm");
+  expect_instruction("i32", "i32", "  %x = add i32 %a, 5\n  %r = xor i32 %x, %a", "LEA64_32r", "ADD32");
+  expect_instruction("i32", "i32", "  %x = sub i32 %a, 5\n  %r = xor i32 %x, %a", "LEA64_32r", "SUB32");
+  expect_instruction("i64", "i64",
+                     "  %y = mul i64 %a, -9\n  %x = add i64 %a, %y\n  %z = xor i64 %x, %a\n"
+                     "  %r = sub i64 %z, %y",
+                     "LEA64r", "ADD64rr");
 }
 
 TEST_F(Baseline, WhatIsRepeatedIsReadBeforeItIsWrittenOver) {
@@ -422,6 +441,39 @@ TEST_F(Baseline, HighProducts) {
                       " %z, splat (i64 32)\n  %h = trunc " + wide + " %u to " + narrow +
                       "\n  %o = getelementptr i8, ptr %out, i64 256\n  store " + narrow + " %h, ptr %o");
     }
+}
+
+/// By constants: products of even and of odd lanes. What else reads the words or a product gets all of it.
+TEST_F(Baseline, HighProductsByConstants) {
+  const auto halves = [](const std::string& lanes, const std::string& factor, const std::string& name,
+                         const std::string& words) {
+    const std::string narrow = "<" + lanes + " x i32>", wide = "<" + lanes + " x i64>";
+    return "  %p" + name + " = mul " + wide + " %" + words + ", splat (i64 " + factor + ")\n  %u" + name +
+           " = lshr " + wide + " %p" + name + ", splat (i64 32)\n  %" + name + " = trunc " + wide + " %u" +
+           name + " to " + narrow + "\n";
+  };
+  const auto words = [](const std::string& lanes) {
+    return "  %x = zext <" + lanes + " x i32> %a to <" + lanes + " x i64>\n";
+  };
+  for (const char* lanes : {"16", "32"}) {
+    const std::string n = lanes, narrow = "<" + n + " x i32>", wide = "<" + n + " x i64>";
+    for (const char* factor : {"3528531795", "4294967295", "1", "7"}) {
+      expect_instruction(narrow, narrow, words(n) + halves(n, factor, "r", "x"), "VPSHUFDZ", "VPMOVZX");
+      expect_instruction(narrow, narrow,
+                         words(n) + halves(n, factor, "b", "x") + halves(n, "3449720151", "c", "x") +
+                             "  %r = xor " + narrow + " %b, %c",
+                         "VPSHUFDZ", "VPMOVZX");
+    }
+    expect_instruction(narrow, wide,
+                       words(n) + halves(n, "12345", "b", "x") + "  %d = zext " + narrow + " %b to " + wide +
+                           "\n  %r = add " + wide + " %d, %x",
+                       "VPMULUDQZ", "VPERMI2D");
+    expect_instruction(narrow, wide,
+                       words(n) + halves(n, "12345", "b", "x") + "  %d = zext " + narrow + " %b to " + wide +
+                           "\n  %r = add " + wide + " %d, %pb",
+                       "VPMULUDQZ", "VPERMI2D");
+    expect_instruction(narrow, narrow, words(n) + halves(n, "4294967296", "r", "x"), "VPMULLQZ", "VPERMI2D");
+  }
 }
 
 /// The block that makes a value lies behind one that reads it.
