@@ -34,6 +34,7 @@
 #include "jit/fused.h"
 #include "jit/halved_stores.h"
 #include "jit/interleaved.h"
+#include "jit/near_gathers.h"
 #include "jit/prefetch.h"
 #include "jit/variables.h"
 
@@ -185,6 +186,7 @@ void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachin
   if (target.simd.mask_registers && tier == Tier::optimised)
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(DepositMasks()));
   if (target.is_intel && target.vector_bits == 512 && tier == Tier::optimised) {
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(NearGathers()));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchScattered()));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(HalveStores()));
   }

@@ -1,0 +1,153 @@
+#include "jit/near_gathers.h"
+
+#include <llvm/Analysis/VectorUtils.h>
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/PatternMatch.h>
+#include <llvm/Transforms/Utils/Local.h>
+
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "jit/line_table.h"
+
+namespace raddle::jit {
+namespace {
+
+namespace match = llvm::PatternMatch;
+
+constexpr unsigned kHalf = 8, kAll = 16;
+
+std::vector<int> lanes(unsigned first, unsigned count) {
+  std::vector<int> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), static_cast<int>(first));
+  return numbers;
+}
+
+/// Two gathers, and what puts their results side by side.
+struct Halves {
+  llvm::ShuffleVectorInst* joined;
+  llvm::IntrinsicInst *low, *high;
+  llvm::Value* addresses;  ///< of both
+};
+
+/// A gather of words by half of a vector of addresses, null if it is none.
+llvm::IntrinsicInst* half_gather(llvm::Value* value, unsigned first, llvm::Value*& addresses) {
+  auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(value);
+  if (!call || call->getIntrinsicID() != llvm::Intrinsic::masked_gather || !call->hasOneUse()) return nullptr;
+  const auto* passed = llvm::dyn_cast<llvm::Constant>(call->getArgOperand(3));
+  if (!call->getType()->getScalarType()->isIntegerTy(32) || !passed || !passed->isNullValue()) return nullptr;
+  auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(call->getArgOperand(0));
+  auto* half = cast ? llvm::dyn_cast<llvm::ShuffleVectorInst>(cast->getOperand(0)) : nullptr;
+  if (!half || half->getShuffleMask() != llvm::ArrayRef(lanes(first, kHalf))) return nullptr;
+  addresses = half->getOperand(0);
+  const auto* type = llvm::cast<llvm::FixedVectorType>(addresses->getType());
+  return type->getNumElements() == kAll ? call : nullptr;
+}
+
+std::optional<Halves> halves_of(llvm::Instruction& i) {
+  auto* joined = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i);
+  if (!joined || joined->getShuffleMask() != llvm::ArrayRef(lanes(0, kAll))) return {};
+  llvm::Value *low_addresses = nullptr, *high_addresses = nullptr;
+  auto* low = half_gather(joined->getOperand(0), 0, low_addresses);
+  auto* high = half_gather(joined->getOperand(1), kHalf, high_addresses);
+  if (!low || !high || low_addresses != high_addresses || low->getParent() != high->getParent()) return {};
+  return Halves{joined, low, high, low_addresses};
+}
+
+/// Addresses as a number for all lanes and a signed one of each, times a power of two.
+struct NearAddresses {
+  std::vector<llvm::Value*> bases;  ///< to be added up, as vectors of which all lanes are equal
+  llvm::Value* numbers = nullptr;   ///< of 32 bits
+  unsigned shift = 0;
+};
+
+bool is_splat(llvm::Value* value) {
+  if (llvm::getSplatValue(value) != nullptr) return true;
+  const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  return operation && is_splat(operation->getOperand(0)) && is_splat(operation->getOperand(1));
+}
+
+bool take_apart(llvm::Value* sum, NearAddresses& found) {
+  llvm::Value *a = nullptr, *b = nullptr;
+  if (is_splat(sum)) {
+    found.bases.push_back(sum);
+    return true;
+  }
+  if (match::match(sum, match::m_Add(match::m_Value(a), match::m_Value(b))))
+    return take_apart(a, found) && take_apart(b, found);
+  constexpr std::uint64_t kMostShift = 3;  // of an address of the host
+  const llvm::APInt* amount = nullptr;
+  if (!match::match(sum, match::m_Shl(match::m_Value(a), match::m_APInt(amount)))) a = sum;
+  const std::uint64_t shift = amount ? amount->getLimitedValue() : 0;
+  if (found.numbers != nullptr || shift > kMostShift || !match::match(a, match::m_SExt(match::m_Value(b))) ||
+      !b->getType()->getScalarType()->isIntegerTy(32))
+    return false;
+  found.numbers = b;
+  found.shift = static_cast<unsigned>(shift);
+  return true;
+}
+
+/// The one number of a vector for which is_splat() holds, computed where the vector is.
+llvm::Value* scalar_of(llvm::Value* value) {
+  if (auto* scalar = llvm::getSplatValue(value)) return scalar;
+  auto* operation = llvm::cast<llvm::BinaryOperator>(value);
+  llvm::IRBuilder<> ir(operation);
+  return ir.CreateBinOp(operation->getOpcode(), scalar_of(operation->getOperand(0)),
+                        scalar_of(operation->getOperand(1)));
+}
+
+/// A fault names the lanes of the whole.
+llvm::DebugLoc location_of(const Halves& halves) {
+  const llvm::DILocation* at = halves.low->getDebugLoc();
+  if (at == nullptr) return {};
+  LaneRun run = LaneRun::of(at->getColumn());
+  run.count = kAll;
+  return llvm::DILocation::get(at->getContext(), at->getLine(), run.column(), at->getScope(),
+                               at->getInlinedAt());
+}
+
+void join(const Halves& halves, const NearAddresses& near) {
+  llvm::IRBuilder<> ir(halves.high);
+  ir.SetCurrentDebugLocation(location_of(halves));
+  llvm::Value* base = nullptr;
+  for (llvm::Value* each : near.bases) {
+    llvm::Value* scalar = scalar_of(each);
+    base = base ? ir.CreateAdd(base, scalar) : scalar;
+  }
+  auto* mask =
+      ir.CreateShuffleVector(halves.low->getArgOperand(2), halves.high->getArgOperand(2), lanes(0, kAll));
+  auto* places =
+      ir.CreateGEP(ir.getIntNTy(8u << near.shift), ir.CreateIntToPtr(base, ir.getPtrTy()), near.numbers);
+  const auto* alignment = llvm::cast<llvm::ConstantInt>(halves.low->getArgOperand(1));
+  auto* all =
+      ir.CreateMaskedGather(halves.joined->getType(), places, alignment->getMaybeAlignValue().valueOrOne(),
+                            mask, llvm::Constant::getNullValue(halves.joined->getType()));
+  all->copyMetadata(*halves.low, {llvm::LLVMContext::MD_alias_scope});
+  halves.joined->replaceAllUsesWith(all);
+  llvm::RecursivelyDeleteTriviallyDeadInstructions(halves.joined);
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses NearGathers::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  std::vector<Halves> found;
+  for (llvm::Instruction& i : llvm::instructions(function))
+    if (const auto halves = halves_of(i)) found.push_back(*halves);
+  bool changed = false;
+  for (const Halves& halves : found) {
+    NearAddresses near;
+    if (!take_apart(halves.addresses, near) || !near.numbers || near.bases.empty()) continue;
+    join(halves, near);
+    changed = true;
+  }
+  if (!changed) return llvm::PreservedAnalyses::all();
+  llvm::PreservedAnalyses kept;
+  kept.preserveSet<llvm::CFGAnalyses>();
+  return kept;
+}
+
+}  // namespace raddle::jit
