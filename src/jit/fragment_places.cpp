@@ -25,7 +25,11 @@ class FragmentPlaces {
  public:
   FragmentPlaces(const FunctionPlan& plan, const ptx::Function& function,
                  const std::vector<std::vector<RegisterId>>& matrices)
-      : plan_(plan), function_(function), matrices_(matrices), lives_(matrices.size()), matrix_(function.registers.size()) {
+      : plan_(plan),
+        function_(function),
+        matrices_(matrices),
+        lives_(matrices.size()),
+        matrix_(function.registers.size()) {
     for (std::size_t n = 0; n < matrices.size(); ++n)
       for (const RegisterId r : matrices[n]) matrix_[r] = n, lives_[n].is_alone |= lives_elsewhere(r);
     for (BlockId b = 0; b < function.blocks.size(); ++b)
@@ -79,8 +83,8 @@ class FragmentPlaces {
     return may_join_run(function_, i) || scope == isa::Scope::warpgroup || scope == isa::Scope::async;
   }
 
-  /// The other is dead when this one's first instruction writes it. A product may put its sums where those lay
-  /// that it adds to.
+  /// The other is dead when this one's first instruction writes it. A product may put its sums where those
+  /// lay that it adds to.
   bool may_follow(std::size_t n, std::size_t other) const {
     const MatrixLife &life = lives_[n], &before = lives_[other];
     if (before.block != life.block || before.last < life.first) return true;
@@ -91,7 +95,8 @@ class FragmentPlaces {
     const Instruction& product = function_.instructions[i];
     if (product.op() != isa::Op::mma && product.op() != isa::Op::wmma_mma) return false;
     const auto operands = function_.operands_of(product);
-    return names(operands[kD], d) && names(operands[kC], c) && !names(operands[kA], c) && !names(operands[kB], c);
+    return names(operands[kD], d) && names(operands[kC], c) && !names(operands[kA], c) &&
+           !names(operands[kB], c);
   }
   bool names(const ptx::Operand& operand, std::size_t n) const {
     return std::ranges::any_of(function_.elements_of(operand), [&](const ptx::Operand& element) {

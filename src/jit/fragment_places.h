@@ -1,5 +1,6 @@
-// Where matrices lie that live within a block: one lies where another did that nobody reads any more. Compilers
-// give each product's sums registers of their own, so that an unrolled loop over tiles has thousands.
+// Where matrices lie that live within a block: one lies where another did that nobody reads any more.
+// Compilers give each product's sums registers of their own, so that an unrolled loop over tiles has
+// thousands.
 #pragma once
 
 #include <vector>

@@ -19,7 +19,7 @@ namespace {
 
 namespace match = llvm::PatternMatch;
 
-constexpr unsigned kHalf = 8, kAll = 16;
+constexpr unsigned kHalfGather = 8, kWholeGather = 16;
 
 std::vector<int> lanes(unsigned first, unsigned count) {
   std::vector<int> numbers(count);
@@ -42,18 +42,18 @@ llvm::IntrinsicInst* half_gather(llvm::Value* value, unsigned first, llvm::Value
   if (!call->getType()->getScalarType()->isIntegerTy(32) || !passed || !passed->isNullValue()) return nullptr;
   auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(call->getArgOperand(0));
   auto* half = cast ? llvm::dyn_cast<llvm::ShuffleVectorInst>(cast->getOperand(0)) : nullptr;
-  if (!half || half->getShuffleMask() != llvm::ArrayRef(lanes(first, kHalf))) return nullptr;
+  if (!half || half->getShuffleMask() != llvm::ArrayRef(lanes(first, kHalfGather))) return nullptr;
   addresses = half->getOperand(0);
   const auto* type = llvm::cast<llvm::FixedVectorType>(addresses->getType());
-  return type->getNumElements() == kAll ? call : nullptr;
+  return type->getNumElements() == kWholeGather ? call : nullptr;
 }
 
 std::optional<Halves> halves_of(llvm::Instruction& i) {
   auto* joined = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i);
-  if (!joined || joined->getShuffleMask() != llvm::ArrayRef(lanes(0, kAll))) return {};
+  if (!joined || joined->getShuffleMask() != llvm::ArrayRef(lanes(0, kWholeGather))) return {};
   llvm::Value *low_addresses = nullptr, *high_addresses = nullptr;
   auto* low = half_gather(joined->getOperand(0), 0, low_addresses);
-  auto* high = half_gather(joined->getOperand(1), kHalf, high_addresses);
+  auto* high = half_gather(joined->getOperand(1), kHalfGather, high_addresses);
   if (!low || !high || low_addresses != high_addresses || low->getParent() != high->getParent()) return {};
   return Halves{joined, low, high, low_addresses};
 }
@@ -105,7 +105,7 @@ llvm::DebugLoc location_of(const Halves& halves) {
   const llvm::DILocation* at = halves.low->getDebugLoc();
   if (at == nullptr) return {};
   LaneRun run = LaneRun::of(at->getColumn());
-  run.count = kAll;
+  run.count = kWholeGather;
   return llvm::DILocation::get(at->getContext(), at->getLine(), run.column(), at->getScope(),
                                at->getInlinedAt());
 }
@@ -118,8 +118,8 @@ void join(const Halves& halves, const NearAddresses& near) {
     llvm::Value* scalar = scalar_of(each);
     base = base ? ir.CreateAdd(base, scalar) : scalar;
   }
-  auto* mask =
-      ir.CreateShuffleVector(halves.low->getArgOperand(2), halves.high->getArgOperand(2), lanes(0, kAll));
+  auto* mask = ir.CreateShuffleVector(halves.low->getArgOperand(2), halves.high->getArgOperand(2),
+                                      lanes(0, kWholeGather));
   auto* places =
       ir.CreateGEP(ir.getIntNTy(8u << near.shift), ir.CreateIntToPtr(base, ir.getPtrTy()), near.numbers);
   const auto* alignment = llvm::cast<llvm::ConstantInt>(halves.low->getArgOperand(1));

@@ -1,6 +1,6 @@
-// JIT: loads and stores of wmma's matrices. Where a lane's elements lie follows from the layout. Lane by lane,
-// what a register holds of a row or column in memory is one access; a load by a whole warp of one address joins
-// pieces of the rows or columns to vectors.
+// JIT: loads and stores of wmma's matrices. Where a lane's elements lie follows from the layout. Lane by
+// lane, what a register holds of a row or column in memory is one access; a load by a whole warp of one
+// address joins pieces of the rows or columns to vectors.
 #include <llvm/Analysis/VectorUtils.h>
 
 #include <algorithm>
@@ -113,10 +113,7 @@ class WmmaAccess {
 class JoinedLoad {
  public:
   explicit JoinedLoad(WarpEmitter& e)
-      : e_(e),
-        layout_(e.opcode(), "r"),
-        word_(layout_.register_bits() / 8),
-        vectors_(layout_.registers()) {}
+      : e_(e), layout_(e.opcode(), "r"), word_(layout_.register_bits() / 8), vectors_(layout_.registers()) {}
 
   bool is_possible() {
     if (!e_.runs_whole_warp() || e_.code.thread() != nullptr) return false;
@@ -167,7 +164,8 @@ class JoinedLoad {
   /// lines have a power of two of words.
   std::optional<Words> words_of(unsigned first_lane, unsigned reg) const {
     std::array<unsigned, kLanes> at;
-    Words words{.line = line_of(layout_, layout_.cell({first_lane, reg, 0})), .first = 0, .count = 0, .held = {}};
+    Words words{
+        .line = line_of(layout_, layout_.cell({first_lane, reg, 0})), .first = 0, .count = 0, .held = {}};
     for (unsigned i = 0; i < kLanes; ++i) {
       const MatrixCell cell = layout_.cell({first_lane + i, reg, 0});
       if (line_of(layout_, cell) != words.line) return std::nullopt;
