@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <optional>
+#include <random>
 
 #include "kernel_test.h"
 
@@ -203,6 +206,136 @@ TEST_P(Wmma, MultipliesInEveryShapeTypeAndLayout) {
         a.stride(), b.stride(), start.stride());
     EXPECT_EQ(contents(out), expected) << c.shape << " " << c.ab << " " << c.c << " " << c.d << " "
                                        << c.a_layout << " " << c.b_layout << " " << c.cd_layout << c.between;
+  }
+}
+
+/// A kernel of 40 products, each of matrices loaded anew or again, that adds to one of the last sums.
+/// Registers of their own for each, as compilers write them. All in a loop of two turns, of which the second
+/// begins with a sum of the first. What it stores are the last sums.
+class ProductsInChains {
+ public:
+  static constexpr unsigned kSide = 16, kTiles = 6, kProducts = 40, kStored = 4, kCarried = 20;
+
+  explicit ProductsInChains(unsigned seed) : draw_(seed) {
+    for (auto* tiles : {&a_, &b_})
+      for (unsigned n = 0; n < kTiles; ++n) {
+        tiles->emplace_back(kSide, kSide, "f16", tiles == &a_ ? "row" : "col");
+        tiles->back().fill(-1, 1, draw_() % 1000);
+      }
+    for (unsigned n = 0; n < kProducts; ++n) add(n);
+    for (unsigned turn = 0; turn < 2; ++turn)
+      for (unsigned n = 0; n < kProducts; ++n) multiply(n);
+    for (unsigned n = 0; n < kStored; ++n)
+      body_ += fmt::format("  wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%out+{}], {};\n",
+                           n * kSide * kSide * 4, registers('d', kProducts - kStored + n));
+  }
+  std::string text() const {
+    return fmt::format(R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry chains(.param .u64 pa, .param .u64 pb, .param .u64 pout) {{
+  .reg .b64 %pa, %pb, %out;
+  .reg .u32 %turn;
+  .reg .pred %again;
+{}  ld.param.u64 %pa, [pa];
+  ld.param.u64 %pb, [pb];
+  ld.param.u64 %out, [pout];
+  mov.u32 %turn, 0;
+turn:
+{}  add.u32 %turn, %turn, 1;
+  setp.lt.u32 %again, %turn, 2;
+  @%again bra turn;
+  ret;
+}}
+)",
+                       declarations_, body_);
+  }
+  std::vector<std::uint8_t> tiles(char name) {
+    std::vector<std::uint8_t> all;
+    for (WmmaMatrix& tile : name == 'a' ? a_ : b_) {
+      const auto image = tile.image();
+      all.insert(all.end(), image.begin(), image.end());
+    }
+    return all;
+  }
+  std::vector<float> stored() const {
+    std::vector<float> all;
+    for (unsigned n = kProducts - kStored; n < kProducts; ++n)
+      all.insert(all.end(), sums_[n].begin(), sums_[n].end());
+    return all;
+  }
+
+ private:
+  std::string registers(char name, unsigned number) {
+    std::string text = "{";
+    for (unsigned i = 0; i < 8; ++i) text += fmt::format("{}%{}{}_{}", i ? ", " : "", name, number, i);
+    return text + "}";
+  }
+  void declare(char name, unsigned number, const char* type) {
+    for (unsigned i = 0; i < 8; ++i)
+      declarations_ += fmt::format("  .reg .{} %{}{}_{};\n", type, name, number, i);
+  }
+  /// @returns the number of its registers: those of a load before, or of one that this adds
+  unsigned loaded(char name, unsigned tile) {
+    auto& last = name == 'a' ? last_a_ : last_b_;
+    if (last.contains(tile) && draw_() % 3 != 0) return last[tile];
+    const unsigned number = ++loads_;
+    declare(name, number, "b32");
+    body_ += fmt::format("  wmma.load.{0}.sync.aligned.{1}.m16n16k16.global.f16 {2}, [%p{0}+{3}], {4};\n",
+                         name, name == 'a' ? "row" : "col", registers(name, number),
+                         tile * a_[0].stride() * kSide * 2, a_[0].stride());
+    return last[tile] = number;
+  }
+  void add(unsigned n) {
+    const unsigned a = draw_() % kTiles, b = draw_() % kTiles;
+    const std::string of_a = registers('a', loaded('a', a)), of_b = registers('b', loaded('b', b));
+    declare('d', n, "f32");
+    std::string start = "{0f00000000";
+    for (unsigned i = 1; i < 8; ++i) start += ", 0f00000000";
+    start += "}";
+    std::optional<unsigned> from;
+    if (n >= kStored) from = n - 1 - draw_() % kStored;  // it may be added to twice
+    if (n == 0) from = kCarried;
+    if (from) start = registers('d', *from);
+    steps_.push_back({a, b, from});
+    if (n % 8 == 7) body_ += "  bar.sync 0;\n";
+    body_ += fmt::format("  wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {}, {}, {}, {};\n",
+                         registers('d', n), of_a, of_b, start);
+  }
+  void multiply(unsigned n) {
+    const Step& step = steps_[n];
+    std::vector<float> sum = step.start ? sums_[*step.start] : std::vector<float>(kSide * kSide);
+    for (unsigned row = 0; row < kSide; ++row)
+      for (unsigned column = 0; column < kSide; ++column)
+        for (unsigned k = 0; k < kSide; ++k)
+          sum[row * kSide + column] += static_cast<float>(a_[step.a].at(row, k) * b_[step.b].at(k, column));
+    sums_[n] = std::move(sum);
+  }
+
+  struct Step {
+    unsigned a, b;
+    std::optional<unsigned> start;  ///< the product that it adds to; none: zeros
+  };
+
+  std::minstd_rand draw_;
+  std::vector<WmmaMatrix> a_, b_;
+  std::vector<Step> steps_;
+  std::vector<std::vector<float>> sums_ =
+      std::vector<std::vector<float>>(kProducts, std::vector<float>(kSide* kSide));
+  std::map<unsigned, unsigned> last_a_, last_b_;
+  unsigned loads_ = 0;
+  std::string declarations_, body_;
+};
+
+TEST_P(Wmma, ProductsAddToOneAnother) {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    ProductsInChains chains(seed);
+    load_text(chains.text());
+    auto a = buffer(chains.tiles('a')), b = buffer(chains.tiles('b'));
+    const std::vector<float> want = chains.stored();
+    auto out = buffer(std::vector<float>(want.size(), -1.0f));
+    run(*module().kernel("chains"), {.grid = {2}, .block = {64}}, a, b, out);
+    EXPECT_EQ(contents(out), want) << "seed " << seed;
   }
 }
 

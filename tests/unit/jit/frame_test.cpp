@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "isa/op.h"
 #include "ptx/parser.h"
 
 namespace raddle::jit {
