@@ -48,13 +48,22 @@ llvm::IntrinsicInst* half_gather(llvm::Value* value, unsigned first, llvm::Value
   return type->getNumElements() == kWholeGather ? call : nullptr;
 }
 
+/// The second follows, and nothing in between changes what the first reads.
+bool may_wait(const llvm::Instruction& first, const llvm::Instruction& second) {
+  for (const llvm::Instruction* i = first.getNextNode(); i != nullptr; i = i->getNextNode()) {
+    if (i == &second) return true;
+    if (i->mayWriteToMemory()) return false;
+  }
+  return false;
+}
+
 std::optional<Halves> halves_of(llvm::Instruction& i) {
   auto* joined = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i);
   if (!joined || joined->getShuffleMask() != llvm::ArrayRef(lanes(0, kWholeGather))) return {};
   llvm::Value *low_addresses = nullptr, *high_addresses = nullptr;
   auto* low = half_gather(joined->getOperand(0), 0, low_addresses);
   auto* high = half_gather(joined->getOperand(1), kHalfGather, high_addresses);
-  if (!low || !high || low_addresses != high_addresses || low->getParent() != high->getParent()) return {};
+  if (!low || !high || low_addresses != high_addresses || !may_wait(*low, *high)) return {};
   return Halves{joined, low, high, low_addresses};
 }
 

@@ -24,8 +24,8 @@ std::string sixteen(const std::string& type, const std::string& number) {
 }
 
 /// The IR of a function that gathers 16 words by halves; `offsets` computes %offsets, by which the lanes'
-/// addresses differ from a base.
-std::string gathering(const std::string& offsets) {
+/// addresses differ from a base. @param between  the two gathers
+std::string gathering(const std::string& offsets, const std::string& between) {
   return fmt::format(R"(
 declare <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr>, i32, <8 x i1>, <8 x i32>)
 define <16 x i32> @f(i64 %base, <16 x i32> %numbers, <16 x i32> %others, <8 x i1> %m, <8 x i1> %n) {{
@@ -40,19 +40,20 @@ define <16 x i32> @f(i64 %base, <16 x i32> %numbers, <16 x i32> %others, <8 x i1
   %p = inttoptr <8 x i64> %a to <8 x ptr>
   %q = inttoptr <8 x i64> %b to <8 x ptr>
   %v = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> %p, i32 4, <8 x i1> %m, <8 x i32> zeroinitializer)
+  {}
   %w = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> %q, i32 4, <8 x i1> %n, <8 x i32> zeroinitializer)
   %r = shufflevector <8 x i32> %v, <8 x i32> %w, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   ret <16 x i32> %r
 }}
 )",
-                     offsets, sixteen("i64", "62"));
+                     offsets, sixteen("i64", "62"), between);
 }
 
 /// What the function has after the pass: the lanes of its gathers, and the bits of what numbers count.
-std::string after(const std::string& offsets) {
+std::string after(const std::string& offsets, const std::string& between = "") {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(gathering(offsets), problem, context);
+  const auto module = llvm::parseAssemblyString(gathering(offsets, between), problem, context);
   if (!module) return problem.getMessage().str();
   llvm::Function& function = *module->getFunction("f");
   llvm::FunctionAnalysisManager analyses;
@@ -90,6 +91,10 @@ TEST(NearGathers, NotTwoNumbers) {
   EXPECT_EQ(after(kWide + "%too = sext <16 x i32> %others to <16 x i64>\n"
                           "%offsets = add <16 x i64> %wide, %too"),
             "8 8 ");
+}
+
+TEST(NearGathers, NotAcrossStores) {
+  EXPECT_EQ(after(kWide + shifted("2"), "store i32 0, ptr null"), "8 8 ");
 }
 
 }  // namespace
