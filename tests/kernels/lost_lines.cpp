@@ -138,11 +138,21 @@ Outcome found(const std::string& text, std::uint64_t seeds, const Try& problem,
   return {};
 }
 
+bool is_exhaustive() { return std::getenv("RADDLE_TEST_EXHAUSTIVE") != nullptr; }
+
 /// Of how many lines one is tried.
 std::size_t one_of(std::size_t every) {
   constexpr std::size_t kMostDays = 4;  // that ./test --all takes for all
   if (!tries_all()) return every;
-  return std::getenv("RADDLE_TEST_EXHAUSTIVE") != nullptr ? 1 : std::min(every, kMostDays);
+  return is_exhaustive() ? 1 : std::min(every, kMostDays);
+}
+
+constexpr std::uint64_t kSeeds = 1000;
+
+/// With how many seeds a text that lacks nothing is tried: most of the time that ./test --all takes for it.
+std::uint64_t seeds_of_whole() {
+  constexpr std::uint64_t kFewSeeds = 10, kManySeeds = 200;
+  return !tries_all() ? kFewSeeds : is_exhaustive() ? kSeeds : kManySeeds;
 }
 
 bool is_wrong(const Outcome& seen) { return !seen.wrong.empty(); }
@@ -161,8 +171,7 @@ std::string only(const std::string& text, const std::string& kernel) {
 }
 
 void check(const std::string& text, std::size_t least, std::size_t every, bool names, const Try& problem) {
-  constexpr std::uint64_t kSeeds = 1000, kFewSeeds = 10;
-  const Outcome whole = found(text, tries_all() ? kSeeds : kFewSeeds, problem, [&](const Outcome& seen) {
+  const Outcome whole = found(text, seeds_of_whole(), problem, [&](const Outcome& seen) {
     return is_wrong(seen) || (names && !seen.told.empty());
   });
   EXPECT_EQ(whole.to_string() + whole.told, "") << "as it is";
