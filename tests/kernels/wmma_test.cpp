@@ -209,6 +209,23 @@ TEST_P(Wmma, MultipliesInEveryShapeTypeAndLayout) {
   }
 }
 
+TEST_P(Wmma, ElementsThatLieAcrossLinesAreAlignedAsElements) {
+  const WmmaCase c{"m16n16k16", 16, 16, 16, "f16", "f32", "f32", "col", "row", "row", "", {8, 8, 8, 8}};
+  load_text(".version 8.0\n.target sm_90\n.address_size 64\n" + wmma_kernel(c, "k"));
+  WmmaMatrix a(16, 16, "f16", "col"), b(16, 16, "f16", "row"), sum(16, 16, "f32", "row");
+  a.fill(-4, 4, 1);
+  for (unsigned n = 0; n < 16; ++n) b.at(n, n) = 1;
+  for (unsigned n = 0; n < 256; ++n) sum.values[n] = a.values[n];
+  auto bytes = a.image();
+  bytes.insert(bytes.begin(), 2, 0);
+  auto in_a = buffer(bytes), in_b = buffer(b.image());
+  auto in_c = buffer(std::vector<float>(512, 0.0f));
+  auto out = buffer(std::vector<std::uint8_t>(sum.image().size(), 0x5a));
+  run(*module().kernel("k"), {.grid = {1}, .block = {32}}, in_a.address() + 2, in_b, in_c, out, a.stride(),
+      b.stride(), sum.stride());
+  EXPECT_EQ(contents(out), sum.image());
+}
+
 /// A kernel of 40 products, each of matrices loaded anew or again, that adds to one of the last sums.
 /// Registers of their own for each, as compilers write them. All in a loop of two turns, of which the second
 /// begins with a sum of the first. What it stores are the last sums.

@@ -32,6 +32,10 @@ unsigned place_of(const MatrixLayout& layout, const MatrixCell& cell) {
 bool lies_whole(const MatrixLayout& layout) {
   return layout.in_register() == 1 || layout.by_columns() == (layout.matrix() == isa::Matrix::b);
 }
+/// Bits that a lane has of a line at a time: of which an address is a multiple.
+unsigned access_bits(const MatrixLayout& layout) {
+  return lies_whole(layout) ? layout.register_bits() : layout.element_bits();
+}
 
 /// The accesses of one instruction, lane by lane.
 class WmmaAccess {
@@ -40,7 +44,7 @@ class WmmaAccess {
       : e_(e),
         layout_(e.opcode(), "r"),
         shape_(isa::matrix_shape(e.opcode())),
-        bits_(lies_whole(layout_) ? layout_.register_bits() : layout_.element_bits()),
+        bits_(access_bits(layout_)),
         slots_(layout_.registers() * layout_.register_bits() / bits_),
         address_(address) {}
 
@@ -118,17 +122,14 @@ class JoinedLoad {
   bool is_possible() {
     if (!e_.runs_whole_warp() || e_.code.thread() != nullptr) return false;
     if (e_.kernel.windowed || e_.kernel.modelled) return false;  // each address is looked at
-    if (!e_.addresses.generic(e_.operand(1), e_.get(ModKind::space)).shape.uniform()) return false;
-    if (e_.present(2) && !e_.in(2).shape.uniform()) return false;
-    if (layout_.element_bits() < 8) return false;
-    return each_piece([this](unsigned first, unsigned reg) {
-      return lies_whole(layout_) ? words_of(first, reg).has_value() : first != 0 || is_transposed(reg);
-    });
+    return has_pieces() && e_.addresses.generic(e_.operand(1), e_.get(ModKind::space)).shape.uniform() &&
+           (!e_.present(2) || e_.in(2).shape.uniform());
   }
 
   void load(const std::vector<ptx::Operand>& registers) {
     ++e_.statistics.memory_operations;
-    const WarpAccess access = e_.addresses.begin(e_.operand(1), e_.get(ModKind::space), word_);
+    const WarpAccess access =
+        e_.addresses.begin(e_.operand(1), e_.get(ModKind::space), access_bits(layout_) / 8);
     base_ = e_.scalar(access.address).v;
     stride_ = bytes_of_stride();
     e_.context.note_line();
@@ -158,6 +159,12 @@ class JoinedLoad {
       for (unsigned reg = 0; reg < layout_.registers(); ++reg)
         if (!body(first, reg)) return false;
     return true;
+  }
+
+  bool has_pieces() {
+    return layout_.element_bits() >= 8 && each_piece([this](unsigned first, unsigned reg) {
+             return lies_whole(layout_) ? words_of(first, reg).has_value() : first != 0 || is_transposed(reg);
+           });
   }
 
   /// Four or eight words that hold those of four lanes, if there are such. They end where the line does, as
