@@ -42,29 +42,34 @@ bool JitExecutable::may_run_together(const Regions& regions, unsigned w) const {
   return other == 0 && (state == kNotBegun || together_states[state]);
 }
 
-/// Takes warps, one after the other, until none of the region is left to take.
+/// Takes warps, one after the other, until none of the region is left to take. What is counted is known to
+/// the other fibers at the end alone: nobody asks before all warps are over, and each word of memory that the
+/// loop writes is paid for by every warp at every barrier.
 void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
   if (together != 0) return run_region_together(cta, regions);
   auto* enter = entry<RegionEntry>();
   const std::size_t frame = frame_size();
-  while (regions.next < cta.warp_count) {
-    const unsigned w = regions.next++;
-    std::uint32_t state = regions.states[w];
-    if (state != 0) {
-      regions.warps[w].handed_over = 0;
-      cta.running_warp = w + 1;
-      state = enter(&regions.warps[w], regions.frames + w * frame, state == kNotBegun ? 0 : state);
-      regions.clusters += (state & kAtCluster) != 0;
-      state &= ~kAtCluster;
-      regions.states[w] = state;
-    }
-    ++regions.over;
-    regions.waiting += state != 0;
+  unsigned over = 0;
+  std::uint32_t come_to = 0;
+  for (unsigned w; (w = regions.next) < cta.warp_count; ++over) {
+    regions.next = w + 1;
+    const std::uint32_t state = regions.states[w];
+    if (state == 0) continue;
+    regions.warps[w].handed_over = 0;
+    cta.running_warp = w + 1;
+    const std::uint32_t to =
+        enter(&regions.warps[w], regions.frames + w * frame, state == kNotBegun ? 0 : state);
+    regions.states[w] = to;
+    come_to |= to;
   }
+  regions.over += over;
+  regions.come_to |= come_to;
 }
 
 /// The same where several may run together.
 void JitExecutable::run_region_together(exec::CtaContext& cta, Regions& regions) {
+  unsigned over = 0;
+  std::uint32_t come_to = 0;
   while (regions.next < cta.warp_count) {
     const unsigned w = regions.next;
     const bool are_together = may_run_together(regions, w);
@@ -73,24 +78,21 @@ void JitExecutable::run_region_together(exec::CtaContext& cta, Regions& regions)
     std::uint32_t state = regions.states[w];
     bool alone = state != 0;
     if (state == kNotBegun) state = 0;
-    unsigned waiting = 0, clusters = 0;
-    const auto come = [&](unsigned warps, std::uint32_t to) {
-      clusters += (to & kAtCluster) != 0 ? warps : 0;
-      waiting += (to & ~kAtCluster) != 0 ? warps : 0;
-      return to & ~kAtCluster;
-    };
     if (are_together) {
       state = enter(cta, regions, w, count, state | kTogether);
       alone = (state & kParted) != 0;
       state &= ~kParted;
-      if (!alone) std::fill_n(regions.states + w, count, come(count, state));
+      if (!alone) {
+        std::fill_n(regions.states + w, count, state);
+        come_to |= state;
+      }
     }
     for (unsigned k = w; alone && k < w + count; ++k)
-      regions.states[k] = come(1, enter(cta, regions, k, 1, state));
-    regions.over += count;
-    regions.waiting += waiting;
-    regions.clusters += clusters;
+      come_to |= regions.states[k] = enter(cta, regions, k, 1, state);
+    over += count;
   }
+  regions.over += over;
+  regions.come_to |= come_to;
 }
 
 /// Runs a warp, or several together, to its next barrier, its end, or to where they part. The last of them
@@ -102,15 +104,19 @@ std::uint32_t JitExecutable::enter(exec::CtaContext& cta, Regions& regions, unsi
   return entry<RegionEntry>()(&regions.warps[w], regions.frames + w * frame_size(), state);
 }
 
-/// The CTA's warps stand at barriers of the cluster. Those that do not, at one of the CTA, wait for the
+/// Warps of the CTA stand at a barrier of the cluster. Those that do not, at one of the CTA, wait for the
 /// others.
 void JitExecutable::pass_cluster_barrier(exec::CtaContext& cta, Regions& regions) {
-  unsigned w = 0;
-  while (regions.states[w] == 0) ++w;
-  exec::WarpContext& first = regions.warps[w];
-  if (regions.clusters != regions.waiting)
-    cta.services->fault(&first, exec::FaultKind::deadlock, 0, ~0u, first.line);
-  cta.services->cluster_wait(&first, first.live_lanes);
+  exec::WarpContext* first = nullptr;
+  bool all = true;
+  for (unsigned w = 0; w < cta.warp_count; ++w) {
+    if (regions.states[w] == 0) continue;
+    if (first == nullptr) first = &regions.warps[w];
+    all &= (regions.states[w] & kAtCluster) != 0;
+    regions.states[w] &= ~kAtCluster;
+  }
+  if (!all) cta.services->fault(first, exec::FaultKind::deadlock, 0, ~0u, first->line);
+  cta.services->cluster_wait(first, first->live_lanes);
 }
 
 void JitExecutable::begin(exec::CtaContext& cta, Regions& regions, std::byte* frames) const {
@@ -138,7 +144,7 @@ void JitExecutable::run_regions(exec::CtaContext& cta) {
 void JitExecutable::run_to_end(exec::CtaContext& cta, Regions& regions) {
   constexpr unsigned kPhasesPerTurn = 1 << 14;
   for (unsigned phases = 1;; ++phases) {
-    regions.next = regions.over = regions.waiting = regions.clusters = 0;
+    regions.next = regions.over = regions.come_to = 0;
     run_region(cta, regions);
     // Suspended in this region, on other fibers: the region ends when they have come to its end.
     if (regions.over != cta.warp_count) {
@@ -146,9 +152,9 @@ void JitExecutable::run_to_end(exec::CtaContext& cta, Regions& regions) {
       nobody.handed_over = 1;
       while (regions.over != cta.warp_count) cta.services->yield(&nobody);
     }
-    if (regions.waiting == 0) break;  // the machine orders what the last region stored, for many CTAs at once
+    if (regions.come_to == 0) break;  // the machine orders what the last region stored, for many CTAs at once
     order_stores(cta);
-    if (regions.clusters != 0) pass_cluster_barrier(cta, regions);
+    if ((regions.come_to & kAtCluster) != 0) pass_cluster_barrier(cta, regions);
     // A loop may pass barriers for as long as it waits for another block: that one has to run at some time.
     if (phases % kPhasesPerTurn == 0) cta.services->yield(&regions.warps[0]);
   }

@@ -29,10 +29,8 @@ struct JitExecutable::Regions {
   std::uint32_t states[exec::kMaxWarps];     // where each goes on, 0: nowhere, it has ended
   std::byte* frames;
   unsigned next;  // warp to be taken next, in this region
-  // Written together, once a warp: a store to one alone before would hold up the load of both.
-  unsigned over;      // warps that are at the region's end, or have ended
-  unsigned waiting;   // of these: at the region's end
-  unsigned clusters;  // of these: at a barrier of the cluster
+  unsigned over;  // warps that are at the region's end, or have ended
+  std::uint32_t come_to;  // all of their states in one word; 0: all warps have ended
 };
 
 inline std::size_t JitExecutable::frame_size() const {
