@@ -159,6 +159,7 @@ void Process::keep_while_used(const std::shared_ptr<const void>& object) {
 }
 
 bool Process::sync_memops(std::uint64_t id) {
+  if (!any_syncs_memops_.load(std::memory_order_acquire)) return false;  // every copy asks
   const std::lock_guard lock(mutex_);
   return sync_memops_.contains(id);
 }
@@ -169,6 +170,7 @@ void Process::set_sync_memops(std::uint64_t id, bool wanted) {
     sync_memops_.insert(id);
   else
     sync_memops_.erase(id);
+  any_syncs_memops_.store(!sync_memops_.empty(), std::memory_order_release);
 }
 
 Result<std::shared_ptr<Context>> Process::create_context(Gpu& gpu, unsigned flags) {

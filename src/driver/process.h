@@ -61,6 +61,7 @@ class Process {
   /// Destroyed, but a function of the program that one of their streams called has not returned.
   std::vector<std::shared_ptr<Context>> ending_;
   std::set<std::uint64_t> sync_memops_;
+  std::atomic<bool> any_syncs_memops_{false};  // changed under the lock
   std::atomic<unsigned> contexts_made_{0};
 };
 

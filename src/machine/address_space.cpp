@@ -443,8 +443,9 @@ void AddressSpace::stop_dependents(Task& task) {
 }
 
 std::optional<exec::Fault> AddressSpace::failure() const {
+  if (!failed()) return {};  // every call asks: without the lock
   std::lock_guard lock(failure_mutex_);
-  return failed() ? std::optional(failure_) : std::nullopt;
+  return failure_;
 }
 
 }  // namespace raddle::machine

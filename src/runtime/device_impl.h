@@ -52,6 +52,7 @@ struct Stream::Impl {
   void submit(machine::Work work);
   /// @errors invalid: the memory is not there
   Result<void> copy(const machine::CopyWork& copy);
+  bool done();  ///< all that was submitted
   machine::Task* retain_last();  ///< null if the stream was never used; the caller releases it
 
   Device::Impl& device;
@@ -127,6 +128,7 @@ struct Device::Impl {
   };
   std::mutex endings_mutex_;
   std::vector<Ending> endings_;
+  std::atomic<bool> has_endings_{false};  // changed under the lock
 };
 
 struct Event::Impl {

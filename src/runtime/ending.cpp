@@ -27,10 +27,12 @@ void Device::Impl::after_work(std::function<void()> function) {
   }
   const std::lock_guard lock(endings_mutex_);
   endings_.push_back({after, std::move(function)});
+  has_endings_.store(true, std::memory_order_release);
 }
 
 // The functions are called, and destroyed, without the lock: they may bring about others.
 void Device::Impl::end_what_is_done() {
+  if (!has_endings_.load(std::memory_order_acquire)) return;  // every wait asks
   std::vector<Ending> done;
   {
     const std::lock_guard lock(endings_mutex_);
@@ -39,6 +41,7 @@ void Device::Impl::end_what_is_done() {
       done.push_back(std::move(ending));
       return true;
     });
+    has_endings_.store(!endings_.empty(), std::memory_order_relaxed);
   }
   for (const Ending& ending : done) {
     tasks().release(ending.after);

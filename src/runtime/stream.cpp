@@ -156,17 +156,19 @@ void Stream::wait(const Event& event) {
   impl_->device.tasks().release(marker);
 }
 
-bool Stream::done() const {
-  Task* last = impl_->retain_last();
-  const bool done = last == nullptr || last->done();
-  impl_->device.tasks().release(last);
-  return done;
+bool Stream::Impl::done() {
+  const std::lock_guard lock(mutex_);
+  return last_ == nullptr || last_->done();
 }
 
+bool Stream::done() const { return impl_->done(); }
+
 Result<void> Stream::synchronize() {
-  Task* last = impl_->retain_last();
-  if (last != nullptr) last->wait();
-  impl_->device.tasks().release(last);
+  if (!impl_->done()) {
+    Task* last = impl_->retain_last();
+    last->wait();
+    impl_->device.tasks().release(last);
+  }
   impl_->device.space->output().flush();
   impl_->device.end_what_is_done();
   return impl_->device.status();

@@ -20,6 +20,7 @@ Result<void> SharedMemory::add(std::shared_ptr<SharedRange> range) {
     return Error::invalid("{} bytes at {:#x} are known already", range->bytes, range->base);
   range->id = next_id_++;
   ranges_.emplace(range->base, std::move(range));
+  is_empty_.store(false, std::memory_order_release);
   return {};
 }
 
@@ -29,6 +30,7 @@ std::shared_ptr<SharedRange> SharedMemory::remove(std::uint64_t base) {
   if (found == ranges_.end()) return nullptr;
   std::shared_ptr<SharedRange> range = std::move(found->second);
   ranges_.erase(found);
+  is_empty_.store(ranges_.empty(), std::memory_order_release);
   ++removals_;
   return range;
 }
@@ -68,6 +70,7 @@ std::uint64_t SharedMemory::end_from(std::uint64_t address) const {
 }
 
 SharedMemory::Neighbours SharedMemory::around(std::uint64_t address) const {
+  if (is_empty_.load(std::memory_order_acquire)) return {};  // each address that is no device memory comes here
   const std::lock_guard lock(mutex_);
   const auto behind = ranges_.upper_bound(address);
   return {behind == ranges_.begin() ? nullptr : std::prev(behind)->second,

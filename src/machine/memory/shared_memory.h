@@ -62,6 +62,7 @@ class SharedMemory {
  private:
   mutable std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<SharedRange>> ranges_;
+  std::atomic<bool> is_empty_{true};  ///< changed under the lock
   std::atomic<std::uint64_t> removals_{0};
   std::uint64_t next_id_ = std::uint64_t{1} << 62;  ///< apart from those of address spaces' allocations
 };

@@ -20,6 +20,7 @@ void Output::append(std::string_view text) {
   constexpr std::size_t kLong = 1 << 20;
   std::lock_guard lock(mutex_);
   used_ = true;
+  holds_text_.store(true, std::memory_order_release);
   if (limit_ != 0) return append_to_ring(text);
   buffer_.append(text);
   if (buffer_.size() >= kLong) write();
@@ -40,6 +41,7 @@ void Output::append_to_ring(std::string_view text) {
 }
 
 void Output::flush() {
+  if (!holds_text_.load(std::memory_order_acquire)) return;  // every wait asks
   std::lock_guard lock(mutex_);
   if (buffer_.size() > begin_) write();
 }
@@ -55,6 +57,7 @@ void Output::write() {
   buffer_.clear();
   begin_ = 0;
   lengths_.clear();
+  holds_text_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace raddle::machine

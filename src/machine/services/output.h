@@ -2,6 +2,7 @@
 // written early. With one, the oldest messages make room for new ones, as in CUDA's buffer.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,7 @@ class Output {
   const Sink sink_;
   std::uint64_t limit_;
   bool used_ = false;
+  std::atomic<bool> holds_text_{false};  // changed under the lock; perhaps none, where it was overwritten
   std::string buffer_;
   std::size_t begin_ = 0;            // what was overwritten ends here
   std::deque<std::size_t> lengths_;  // of the messages in a limited buffer
