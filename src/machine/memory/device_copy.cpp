@@ -34,6 +34,16 @@ std::atomic_ref<Word> word_at(std::byte* device) {
   return std::atomic_ref<Word>(*reinterpret_cast<Word*>(device));
 }
 
+/// Both sides have their words at the same places, and none is written before it is read.
+void copy_words(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  auto* source = const_cast<std::byte*>(from);  // an atomic_ref wants a mutable object even to load from it
+  for_each_word(to, bytes, [&]<class Word>(std::byte* device, Word word) {
+    word = word_at<Word>(source).load(std::memory_order_acquire);
+    source += sizeof word;
+    word_at<Word>(device).store(word, std::memory_order_release);
+  });
+}
+
 }  // namespace
 
 void copy_to_device(std::byte* to, const void* from, std::uint64_t bytes) {
@@ -68,6 +78,8 @@ void copy_on_device(std::byte* to, const std::byte* from, std::uint64_t bytes) {
     std::memmove(to, from, bytes);
     return;
   }
+  const auto distance = reinterpret_cast<std::uint64_t>(to) - reinterpret_cast<std::uint64_t>(from);
+  if (distance % sizeof(std::uint64_t) == 0 && distance >= bytes) return copy_words(to, from, bytes);
   std::byte between[kWordwiseBytes];  // the two may overlap
   copy_from_device(between, from, bytes);
   copy_to_device(to, between, bytes);

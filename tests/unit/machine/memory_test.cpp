@@ -408,6 +408,21 @@ TEST(DeviceCopy, CopiesAnySizeAtAnyAlignment) {
       }
 }
 
+// Words at the same places on both sides are copied one by one, where none is written before it is read.
+TEST(DeviceCopy, OnTheDeviceIsAsMemmove) {
+  for (unsigned bytes : {1u, 7u, 8u, 24u, 64u, 77u, 200u})
+    for (unsigned at : {0u, 3u, 8u})
+      for (int distance : {-72, -8, -5, 0, 5, 8, 16, 72, 208}) {
+        alignas(8) std::array<std::byte, 700> device{};
+        for (std::size_t k = 0; k < device.size(); ++k) device[k] = std::byte(k * 7 + k / 256);
+        std::array<std::byte, 700> expected = device;
+        std::byte* const from = &device[200 + at];
+        copy_on_device(from + distance, from, bytes);
+        std::memmove(&expected[200 + at] + distance, &expected[200 + at], bytes);
+        ASSERT_EQ(device, expected) << bytes << " bytes from " << at << " by " << distance;
+      }
+}
+
 // A 12-byte copy whose first word is a half one: who looks at the aligned 64-bit word in it sees all or
 // nothing of it.
 TEST(DeviceCopy, AlignedWordsAreNeverHalfWritten) {
