@@ -36,6 +36,7 @@
 #include "jit/interleaved.h"
 #include "jit/near_gathers.h"
 #include "jit/prefetch.h"
+#include "jit/reuse_order.h"
 #include "jit/variables.h"
 
 namespace raddle::jit {
@@ -190,6 +191,8 @@ void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachin
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchScattered()));
     pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(HalveStores()));
   }
+  if (target.simd.mask_registers && tier != Tier::quick)
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(OrderForReuse(target.vector_bits)));
   if (!target.simd.fused) pipeline.addPass(ExpandFused());
   pipeline.run(module, modules);
 }
@@ -249,12 +252,13 @@ bool bound_code_generation() {
 /// LLVM's search for where variables are takes a sixth of the time on a function of many blocks, variables or
 /// not; and processors of this day order instructions themselves, so the second scheduler gains nothing.
 void add_emission(llvm::legacy::PassManager& passes, llvm::TargetMachine& machine,
-                  llvm::raw_pwrite_stream& stream) {
+                  llvm::raw_pwrite_stream& stream, bool keeps_order) {
   auto& target = static_cast<llvm::LLVMTargetMachine&>(machine);  // every target with a code generator is one
   llvm::TargetPassConfig* config = target.createPassConfig(passes);
   config->setDisableVerify(!verification_wanted());
   config->disablePass(&llvm::LiveDebugValuesID);
   config->disablePass(&llvm::PostRASchedulerID);
+  if (keeps_order) config->disablePass(&llvm::MachineSchedulerID);
   auto* functions = new llvm::MachineModuleInfoWrapperPass(&target);
   passes.add(config);
   passes.add(functions);
@@ -367,7 +371,7 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emission;
-  add_emission(emission, *machine, stream);
+  add_emission(emission, *machine, stream, keeps_order(module));
   emission.run(module);
   report("code", left, "");
   if (!errors.empty()) return Error::unsupported("LLVM cannot compile it: {}", errors);

@@ -1,0 +1,333 @@
+#include "jit/reuse_order.h"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+namespace raddle::jit {
+namespace {
+
+constexpr const char* kOrdered = "raddle-ordered";
+constexpr unsigned kNever = std::numeric_limits<unsigned>::max();
+constexpr std::size_t kShortest = 100, kLongest = 30'000;  // instructions of a stretch that is looked at
+
+struct VectorValue {
+  unsigned weight;             ///< registers
+  std::vector<unsigned> uses;  ///< which instructions of the stretch read it
+  bool lives_on = false;       ///< it is read elsewhere, too
+};
+
+struct Node {
+  llvm::Instruction* instruction;
+  std::vector<unsigned> needs, users;  ///< instructions of the stretch
+  std::vector<unsigned> reads;         ///< vectors, each once
+  unsigned result = kNever;            ///< a vector
+  unsigned depth = 0;                  ///< of supplies
+  bool supplies = false;               ///< made from scalars alone: waits for whoever reads it
+};
+
+/// Instructions of a block, in which nothing writes to memory, and the vectors that they read and make.
+class Stretch {
+ public:
+  Stretch(llvm::ArrayRef<llvm::Instruction*> instructions, unsigned vector_bits)
+      : layout_(instructions.front()->getModule()->getDataLayout()), vector_bits_(vector_bits) {
+    for (llvm::Instruction* i : instructions) number_.emplace(i, static_cast<unsigned>(number_.size()));
+    for (llvm::Instruction* i : instructions) add(*i);
+  }
+
+  const std::vector<Node>& nodes() const { return nodes_; }
+  const std::vector<VectorValue>& values() const { return values_; }
+
+ private:
+  void add(llvm::Instruction& i) {
+    const auto n = static_cast<unsigned>(nodes_.size());
+    nodes_.push_back({&i});
+    Node& node = nodes_.back();
+    for (llvm::Value* operand : i.operands()) {
+      if (const auto found = number_.find(operand); found != number_.end())
+        if (std::ranges::find(node.needs, found->second) == node.needs.end()) {
+          node.needs.push_back(found->second);
+          nodes_[found->second].users.push_back(n);
+        }
+      const unsigned value = value_of(*operand);
+      if (value == kNever || std::ranges::find(node.reads, value) != node.reads.end()) continue;
+      node.reads.push_back(value);
+      values_[value].uses.push_back(n);
+    }
+    for (const unsigned need : node.needs) node.depth = std::max(node.depth, nodes_[need].depth + 1);
+    node.supplies = is_supply(node);
+    node.result = value_of(i);
+    if (node.result == kNever) return;
+    values_[node.result].lives_on =
+        std::ranges::any_of(i.users(), [&](const llvm::User* user) { return !number_.contains(user); });
+  }
+
+  /// Its number; kNever if it takes no vector register.
+  unsigned value_of(llvm::Value& value) {
+    const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value.getType());
+    if (type == nullptr || llvm::isa<llvm::Constant>(value) || type->getElementType()->isIntegerTy(1))
+      return kNever;
+    const auto [found, is_new] = value_number_.emplace(&value, static_cast<unsigned>(values_.size()));
+    if (is_new) {
+      const auto bits = static_cast<unsigned>(layout_.getTypeSizeInBits(value.getType()).getFixedValue());
+      values_.push_back({std::max(1U, (bits + vector_bits_ - 1) / vector_bits_), {}});
+    }
+    return found->second;
+  }
+
+  bool is_supply(const Node& node) const {
+    constexpr unsigned kDeepest = 64;
+    const llvm::Instruction& i = *node.instruction;
+    const auto supplies = [&](unsigned n) { return nodes_[n].supplies; };
+    const auto is_made_here = [&](unsigned value) {
+      return std::ranges::any_of(node.needs, [&](unsigned n) { return nodes_[n].result == value; });
+    };
+    return node.depth <= kDeepest &&
+           (llvm::isa<llvm::LoadInst, llvm::CastInst, llvm::InsertElementInst, llvm::ShuffleVectorInst,
+                      llvm::GetElementPtrInst>(i) ||
+            !i.getType()->isVectorTy()) &&
+           std::ranges::all_of(node.needs, supplies) && std::ranges::all_of(node.reads, is_made_here);
+  }
+
+  const llvm::DataLayout& layout_;
+  unsigned vector_bits_;
+  std::unordered_map<const llvm::Value*, unsigned> number_, value_number_;
+  std::vector<Node> nodes_;
+  std::vector<VectorValue> values_;
+};
+
+/// Which vectors are in registers. What is longest away goes first.
+class RegisterFile {
+ public:
+  RegisterFile(const std::vector<VectorValue>& values, unsigned registers)
+      : values_(values), holds_(values.size()), away_(values.size()), registers_(registers) {}
+
+  bool holds(unsigned value) const { return holds_[value]; }
+  unsigned used() const { return used_; }
+  unsigned registers() const { return registers_; }
+  void hold(unsigned value, unsigned away) {
+    away_[value] = away;
+    if (holds_[value]) return;
+    holds_[value] = true;
+    held_.push_back(value);
+    used_ += values_[value].weight;
+  }
+  void forget(unsigned value) {
+    if (!holds_[value]) return;
+    holds_[value] = false;
+    std::erase(held_, value);
+    used_ -= values_[value].weight;
+  }
+  /// Makes what there is fit. @param put_away  (value)
+  template <class PutAway>
+  void fit(const PutAway& put_away) {
+    while (used_ > registers_) {
+      const unsigned value = *std::ranges::max_element(held_, {}, [&](unsigned v) { return away_[v]; });
+      forget(value);
+      put_away(value);
+    }
+  }
+
+ private:
+  const std::vector<VectorValue>& values_;
+  std::vector<bool> holds_;
+  std::vector<unsigned> away_, held_;
+  unsigned registers_, used_ = 0;
+};
+
+/// How many registers go to memory or come from there, if the best are kept.
+unsigned traffic_of(const Stretch& stretch, const std::vector<unsigned>& order, unsigned registers) {
+  const auto& values = stretch.values();
+  std::vector<unsigned> place(order.size());
+  for (unsigned at = 0; at < order.size(); ++at) place[order[at]] = at;
+  std::vector<std::vector<unsigned>> uses(values.size());  // the last first
+  for (unsigned v = 0; v < values.size(); ++v) {
+    for (const unsigned n : values[v].uses) uses[v].push_back(place[n]);
+    std::ranges::sort(uses[v], std::greater());
+  }
+  RegisterFile file(values, registers);
+  std::vector<bool> in_memory(values.size(), true);
+  unsigned traffic = 0;
+  const auto keep = [&](unsigned v) {
+    if (!uses[v].empty() || values[v].lives_on)
+      file.hold(v, uses[v].empty() ? kNever : uses[v].back());
+    else
+      file.forget(v);
+  };
+  for (const unsigned n : order) {
+    const Node& node = stretch.nodes()[n];
+    for (const unsigned v : node.reads) {
+      if (!file.holds(v)) traffic += values[v].weight;
+      uses[v].pop_back();
+      keep(v);
+    }
+    if (node.result != kNever) in_memory[node.result] = false, keep(node.result);
+    file.fit([&](unsigned v) {
+      if (!in_memory[v]) traffic += values[v].weight;
+      in_memory[v] = true;
+    });
+  }
+  return traffic;
+}
+
+/// Takes one after the other what has the least to fetch and to put away.
+class Ordering {
+ public:
+  Ordering(const Stretch& stretch, unsigned registers)
+      : stretch_(stretch),
+        file_(stretch.values(), registers),
+        taken_(stretch.nodes().size()),
+        missing_(stretch.nodes().size()) {
+    for (const VectorValue& value : stretch.values())
+      left_.push_back(static_cast<unsigned>(value.uses.size()) + (value.lives_on ? 1 : 0));
+    const auto& nodes = stretch.nodes();
+    for (unsigned n = 0; n < nodes.size(); ++n) {
+      missing_[n] = static_cast<unsigned>(
+          std::ranges::count_if(nodes[n].needs, [&](unsigned need) { return !nodes[need].supplies; }));
+      if (missing_[n] == 0 && !nodes[n].supplies) ready_.insert(n);
+    }
+  }
+
+  std::vector<unsigned> order() {
+    while (!ready_.empty()) {
+      const unsigned next = best();
+      ready_.erase(next);
+      take(next);
+    }
+    for (unsigned n = 0; n < taken_.size(); ++n) take(n);
+    return std::move(order_);
+  }
+
+ private:
+  struct Cost {
+    unsigned accesses;
+    int growth;
+    auto operator<=>(const Cost&) const = default;
+  };
+
+  unsigned best() const {
+    constexpr unsigned kMostTried = 512;
+    unsigned tried = 0;
+    auto least = *ready_.begin();
+    Cost cost = cost_of(least);
+    for (const unsigned n : ready_) {
+      if (++tried > kMostTried) break;
+      if (const Cost other = cost_of(n); other < cost) least = n, cost = other;
+    }
+    return least;
+  }
+
+  Cost cost_of(unsigned n) const {
+    constexpr unsigned kAwayAndBack = 2;
+    const Node& node = stretch_.nodes()[n];
+    unsigned fetched = 0;
+    int growth = node.result == kNever ? 0 : static_cast<int>(weight(node.result));
+    for (const unsigned v : node.reads) {
+      if (!file_.holds(v)) fetched += weight(v);
+      if (!file_.holds(v) && left_[v] > 1) growth += static_cast<int>(weight(v));
+      if (file_.holds(v) && left_[v] == 1) growth -= static_cast<int>(weight(v));
+    }
+    const int over = static_cast<int>(file_.used()) + growth - static_cast<int>(file_.registers());
+    return {fetched + kAwayAndBack * static_cast<unsigned>(std::max(0, over)), growth};
+  }
+
+  /// It, and what supplies it before.
+  void take(unsigned n) {
+    if (taken_[n]) return;
+    const Node& node = stretch_.nodes()[n];
+    for (const unsigned need : node.needs) take(need);
+    taken_[n] = true;
+    const auto now = static_cast<unsigned>(order_.size());
+    order_.push_back(n);
+    for (const unsigned v : node.reads) {
+      if (--left_[v] == 0)
+        file_.forget(v);
+      else
+        file_.hold(v, kNever - now);
+    }
+    if (node.result != kNever && left_[node.result] != 0) file_.hold(node.result, kNever - now);
+    file_.fit([](unsigned) {});
+    if (node.supplies) return;
+    for (const unsigned user : node.users)
+      if (--missing_[user] == 0 && !stretch_.nodes()[user].supplies) ready_.insert(user);
+  }
+
+  unsigned weight(unsigned value) const { return stretch_.values()[value].weight; }
+
+  const Stretch& stretch_;
+  RegisterFile file_;
+  std::vector<bool> taken_;
+  std::vector<unsigned> missing_, left_, order_;  // left_: uses that are to come, by vector
+  std::set<unsigned> ready_;
+};
+
+/// @returns whether the stretch has another order now
+bool reorder(llvm::ArrayRef<llvm::Instruction*> instructions, unsigned vector_bits) {
+  constexpr unsigned kRegisters = 32 - 4;  // some are for what operations need within
+  constexpr unsigned kLeastGain = 32;
+  if (instructions.size() < kShortest || instructions.size() > kLongest) return false;
+  const Stretch stretch(instructions, vector_bits);
+  if (stretch.values().size() <= kRegisters) return false;
+  std::vector<unsigned> order(instructions.size());
+  for (unsigned n = 0; n < order.size(); ++n) order[n] = n;
+  const unsigned before = traffic_of(stretch, order, kRegisters);
+  if (before < kLeastGain) return false;
+  order = Ordering(stretch, kRegisters).order();
+  const unsigned after = traffic_of(stretch, order, kRegisters);
+  const auto size = static_cast<unsigned>(instructions.size());
+  if (after + std::max({kLeastGain, before / 4, size / 10}) > before) return false;
+  llvm::Instruction* const end = instructions.back()->getNextNode();
+  for (const unsigned n : order) instructions[n]->moveBefore(end);
+  return true;
+}
+
+/// Nothing may pass it.
+bool stands(const llvm::Instruction& i) {
+  if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(i) || i.isTerminator()) return true;
+  const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+  return i.mayHaveSideEffects() && !(intrinsic && intrinsic->getIntrinsicID() == llvm::Intrinsic::prefetch);
+}
+
+bool reorder(llvm::BasicBlock& block, unsigned vector_bits) {
+  bool changed = false;
+  std::vector<llvm::Instruction*> stretch;
+  std::vector<std::vector<llvm::Instruction*>> all;
+  for (llvm::Instruction& i : block) {
+    if (!stands(i)) {
+      stretch.push_back(&i);
+    } else if (!stretch.empty()) {
+      all.push_back(std::move(stretch));
+      stretch.clear();
+    }
+  }
+  for (const auto& each : all) changed = reorder(each, vector_bits) || changed;
+  return changed;
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses OrderForReuse::run(llvm::Function& function,
+                                           llvm::FunctionAnalysisManager& analyses) {
+  const auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  bool changed = false;
+  for (llvm::BasicBlock& block : function)
+    if (loops.getLoopFor(&block) != nullptr) changed = reorder(block, vector_bits_) || changed;
+  if (!changed) return llvm::PreservedAnalyses::all();
+  function.addFnAttr(kOrdered);
+  llvm::PreservedAnalyses kept;
+  kept.preserveSet<llvm::CFGAnalyses>();
+  return kept;
+}
+
+bool keeps_order(const llvm::Module& module) {
+  return std::ranges::any_of(module, [](const llvm::Function& f) { return f.hasFnAttribute(kOrdered); });
+}
+
+}  // namespace raddle::jit

@@ -1,0 +1,106 @@
+// Which straight code gets another order.
+#include "jit/reuse_order.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace raddle::jit {
+namespace {
+
+constexpr unsigned kSums = 8;
+
+/// A loop that makes each of kSums sums of as many products as there are factors, one after the other.
+/// @param between  a sum and the next
+std::string summing(unsigned factors, const std::string& between) {
+  std::string before, body, after;
+  for (unsigned f = 0; f < factors; ++f)
+    before += fmt::format(
+        "  %p{0} = getelementptr <16 x float>, ptr %at, i64 {0}\n"
+        "  %f{0} = load <16 x float>, ptr %p{0}\n",
+        f);
+  for (unsigned s = 0; s < kSums; ++s) {
+    for (unsigned f = 0; f < factors; ++f) {
+      const std::string last = f == 0 ? "zeroinitializer" : fmt::format("%s{}.{}", s, f - 1);
+      body += fmt::format(
+          "  %q{0}.{1} = getelementptr <16 x float>, ptr %row, i64 {2}\n"
+          "  %v{0}.{1} = load <16 x float>, ptr %q{0}.{1}\n"
+          "  %s{0}.{1} = call <16 x float> @llvm.fma.v16f32(<16 x float> %f{1}, "
+          "<16 x float> %v{0}.{1}, <16 x float> {3})\n",
+          s, f, s * factors + f, last);
+    }
+    body += between;
+    after += fmt::format(
+        "  %o{0} = getelementptr <16 x float>, ptr %to, i64 {0}\n"
+        "  store <16 x float> %s{0}.{1}, ptr %o{0}\n",
+        s, factors - 1);
+  }
+  return fmt::format(
+      "declare <16 x float> @llvm.fma.v16f32(<16 x float>, <16 x float>, <16 x float>)\n"
+      "define void @f(ptr %at, ptr %row, ptr %to, ptr %other) {{\n{}  br label %loop\nloop:\n"
+      "  %n = phi i32 [ 0, %0 ], [ %m, %loop ]\n{}{}"
+      "  %m = add i32 %n, 1\n  %more = icmp ult i32 %m, 9\n"
+      "  br i1 %more, label %loop, label %end\nend:\n  ret void\n}}\n",
+      before, body, after);
+}
+
+struct Result {
+  bool keeps;         ///< what keeps_order() says
+  unsigned farthest;  ///< products between a factor's first and last
+};
+
+Result after(unsigned factors, const std::string& between = "") {
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic problem;
+  const auto module = llvm::parseAssemblyString(summing(factors, between), problem, context);
+  EXPECT_TRUE(module) << problem.getMessage().str();
+  llvm::Function& function = *module->getFunction("f");
+  llvm::FunctionAnalysisManager analyses;
+  llvm::PassBuilder().registerFunctionAnalyses(analyses);
+  OrderForReuse(512).run(function, analyses);
+  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
+  std::map<const llvm::Value*, unsigned> first;
+  unsigned products = 0, farthest = 0;
+  for (llvm::Instruction& i : llvm::instructions(function)) {
+    const auto* product = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
+    if (product == nullptr) continue;
+    const auto found = first.emplace(product->getArgOperand(0), products).first;
+    farthest = std::max(farthest, products++ - found->second);
+  }
+  EXPECT_EQ(products, kSums * factors);
+  return {keeps_order(*module), farthest};
+}
+
+TEST(ReuseOrder, WhatSumsShareIsReadOnce) {
+  const Result result = after(64);
+  EXPECT_TRUE(result.keeps);
+  EXPECT_LT(result.farthest, 2 * kSums);
+}
+
+TEST(ReuseOrder, WhatFitsTheRegistersStays) {
+  const Result result = after(20);
+  EXPECT_FALSE(result.keeps);
+  EXPECT_EQ(result.farthest, (kSums - 1) * 20);
+}
+
+TEST(ReuseOrder, NotAcrossStores) {
+  const Result result = after(64, "  store volatile i32 0, ptr %other\n");
+  EXPECT_FALSE(result.keeps);
+  EXPECT_EQ(result.farthest, (kSums - 1) * 64);
+}
+
+}  // namespace
+}  // namespace raddle::jit
