@@ -12,7 +12,8 @@ namespace {
 
 struct Options {
   examples::EngineChoice engine{.name = "jit"};
-  std::string only;  ///< comma-separated names; empty: all
+  std::string only;              ///< comma-separated names; empty: all
+  unsigned part = 0, parts = 1;  ///< only examples whose number modulo `parts` is `part`
   examples::Size size = examples::Size::full;
   unsigned threads = 256;
   int runs = 3;
@@ -20,14 +21,15 @@ struct Options {
 
 constexpr const char* kUsage =
     "usage: run_examples [--engine=jit|interp] [--simd=NAME] [--tier=NAME] [--kernels=DIR] [--threads=N] "
-    "[--small] [--only=NAME,...]\n"
+    "[--small] [--only=NAME,...] [--part=K/N]\n"
     "  --engine  which engine must run the kernels (jit)\n"
     "  --simd    widest vectors of the jit: avx512, avx2, sse42\n"
     "  --tier    of the jit: quick, balanced, optimised\n"
     "  --kernels directory of other PTX files for the same kernels than those checked in\n"
     "  --threads per block where the kernel leaves it open, a multiple of 32 (256)\n"
     "  --small   small problems, as --engine=interp uses anyway\n"
-    "  --only    these examples\n";
+    "  --only    these examples\n"
+    "  --part    those whose number modulo N is K\n";
 
 bool parse(int argc, char** argv, Options& options) {
   for (int i = 1; i < argc; ++i) {
@@ -47,6 +49,10 @@ bool parse(int argc, char** argv, Options& options) {
       options.size = examples::Size::small;
     } else if (argument.starts_with("--only=")) {
       options.only = "," + argument.substr(7) + ",";
+    } else if (argument.starts_with("--part=")) {
+      if (std::sscanf(argument.c_str(), "--part=%u/%u", &options.part, &options.parts) != 2 ||
+          options.part >= options.parts)
+        return false;
     } else {
       return false;
     }
@@ -104,7 +110,9 @@ int main(int argc, char** argv) {
   fmt::print("{:<19} {:<5} {:<18} {:<7} {:<8} {:>12} {:>5} {:>11} {:>11} {:>9}\n", "example", "check", "",
              "engine", "blocks", "not vectorised", "", "compile", "run", "speed");
   int ran = 0, failed = 0;
+  unsigned number = 0;
   for (const examples::Example& example : all_examples(options.size, options.threads)) {
+    if (number++ % options.parts != options.part) continue;
     if (!options.only.empty() && options.only.find("," + example.name + ",") == std::string::npos) continue;
     examples::Outcome outcome = examples::run_example(example, options.engine, options.runs);
     if (outcome.error.empty() && outcome.engine != options.engine.name) {

@@ -15,7 +15,7 @@ namespace {
 
 struct Options {
   std::string chapter, row, engines = "all", root = RADDLE_ISA_TESTS;
-  SpellingOptions spellings;
+  SpellingOptions spellings{.limit = 0};  // 0: the default
   bool coverage = false, errors_only = false, files_only = false, no_files = false;
   unsigned shown = 6;  ///< failures printed per row
 };
@@ -25,7 +25,7 @@ constexpr const char* kHelp = R"(test_isa [options]
   --row ID          only this row
   --engines LIST    interp, avx512, avx2, sse42, quick, quick_avx2, quick_sse42, balanced, balanced_avx2, host; the first is the oracle (default: all)
   --rounds N        rounds of random operands per spelling (default 2)
-  --limit N         spellings per row before sampling (default 30)
+  --limit N         spellings per row before sampling (default 15; 30 with --every-engine)
   --seed S          seed of the random operands, the samples and the engines' turns (default RADDLE_TEST_SEED, or 1)
   --show N          failures printed per row (default 6)
   --files           only the files, --spellings: only the generated tests
@@ -169,5 +169,6 @@ int main(int argc, char** argv) {
     options.spellings.seed = std::strtoull(seed, nullptr, 0);
   if (!raddle::testing::read_options(argc, argv, options))
     return std::fputs(raddle::testing::kHelp, stderr), 2;
+  if (options.spellings.limit == 0) options.spellings.limit = options.spellings.every_engine ? 30 : 15;
   return raddle::testing::run(options);
 }

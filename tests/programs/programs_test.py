@@ -9,7 +9,7 @@ In its comments a program may say:
   // headers: WHEEL DIR headers in a folder of a wheel, which pip brings from PyPI; skipped where it cannot
   // output: LINE       a line that it must print
   // devices: LIST...   run with each of these as RADDLE_DEVICE, under each translation
-  // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses, every second day
+  // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses, every third day
   // missing: WHAT      skipped: Raddle lacks something
   // missing 90: WHAT   for that target only
 
@@ -36,6 +36,7 @@ LIBRARIES = os.environ.get("RADDLE_LIB", os.path.join(os.path.dirname(os.path.di
 ALL = bool(os.environ.get("RADDLE_TEST_ALL"))
 EXHAUSTIVE = bool(os.environ.get("RADDLE_TEST_EXHAUSTIVE"))
 SEED = int(os.environ.get("RADDLE_TEST_SEED", "1"))
+TURNS = 3  # days until all slow programs had theirs
 ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_EXHAUSTIVE; with it, every program of one target
 LINKS = {"shared": ["-cudart", "shared"], "static": [f"-L{LIBRARIES}"]}
 
@@ -62,7 +63,7 @@ class Program:
         notes["missing"] = re.findall(r"^// missing(?: (\d+))?: (.*)$", text, re.M)
         targets = [target for line in notes["targets"] for target in line.split()]
         if notes["slow"] and targets and not EXHAUSTIVE:
-            targets = [targets[(SEED // 2 + len(path)) % len(targets)]]  # every second day it has its turn
+            targets = [targets[(SEED // TURNS + len(os.path.basename(path))) % len(targets)]]
         return [Program(path, notes, target) for target in targets or [None]]
 
     @functools.lru_cache(maxsize=None)
@@ -116,7 +117,7 @@ def slow_sources():
 
 
 def has_turn(program):
-    return EXHAUSTIVE or (SEED + slow_sources().index(program.sources[0])) % 2 == 0
+    return EXHAUSTIVE or (SEED + slow_sources().index(program.sources[0])) % TURNS == 0
 
 
 class Programs(unittest.TestCase):

@@ -129,7 +129,7 @@ int differing_pixels(const examples::Pixels& got, int width, int height, const W
 
 // proves: G-17d, G-17e, G-17f, G-17h
 TEST(Examples, DeferredSceneIsTheReferences) {
-  constexpr int kWidth = 160, kHeight = 128, kDetail = 24;
+  constexpr int kWidth = side(160), kHeight = side(128), kDetail = side(24);
   Rig& rig = Rig::get();
   const auto scene = examples::DeferredScene::create(rig.device, rig.renderer, kWidth, kHeight, kDetail);
   ASSERT_TRUE(scene.ok()) << scene.error().to_string();
@@ -185,7 +185,7 @@ bool meets_sphere(const examples::SphereView& view, double x, double y, Colour& 
 
 // proves: G-17b, G-17f, G-17h
 TEST(Examples, TessellatedSphereIsASphere) {
-  constexpr int kSize = 128;
+  constexpr int kSize = side(128);
   const examples::SphereView view = examples::make_sphere_view();
   const auto pixels = examples::draw_sphere(Rig::get().device, Rig::get().renderer, kSize, view);
   ASSERT_TRUE(pixels.ok()) << pixels.error().to_string();

@@ -37,6 +37,15 @@ constexpr int rounds(int full) {
 #endif
 }
 
+/// The side of a picture, in pixels: half as many where only the interpreter draws it.
+constexpr int side(int full) {
+#ifdef RADDLE_JIT
+  return full;
+#else
+  return full / 2;
+#endif
+}
+
 /// A target and the memory that it lies in.
 struct Canvas {
   Canvas(raddle::Device& device, std::uint32_t width, std::uint32_t height, raddle::TexelFormat format,

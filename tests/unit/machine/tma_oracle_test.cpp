@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 
+#include "sanitized.h"
 #include "tma_fixture.h"
 #include "unit/source_directory.h"
 
@@ -172,7 +173,10 @@ std::string seed() {
 }
 
 // proves: T-4a, T-4b, T-4c, T-4d, T-5a, T-5b, T-5d, T-5e, T-5f, T-5g, T-6a, T-6b, T-6c, T-7a, T-7c, T-7d, T-7f, T-7g, T-7h, T-7i, T-9a, T-9c, T-9g, T-9h, T-9i, T-9j, T-10a, T-10b, T-10c, T-10d, T-10h
-TEST_F(TmaOracle, RandomCopies) { run_file(written_by_oracle("--random 5000 --seed " + seed()), 5000); }
+TEST_F(TmaOracle, RandomCopies) {
+  constexpr unsigned kCopies = kSanitized ? 1250 : 5000;
+  run_file(written_by_oracle("--random " + std::to_string(kCopies) + " --seed " + seed()), kCopies);
+}
 
 // proves: T-7j, T-8a, T-8b, T-8c, T-8d, T-8e, T-8f, T-8g, T-8h, T-8i, T-8j, T-10i
 TEST_F(TmaOracle, WorkedConvolutions) { run_file(written_by_oracle("--worked"), 23); }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "naive_distributor.h"
+#include "sanitized.h"
 
 namespace raddle::machine {
 namespace {
@@ -26,7 +27,7 @@ Slots random_slots(std::mt19937_64& random) {
 // proves: W-5a, W-5b, W-5c
 TEST(Lake, BothSearchesChooseAsOneCtaAtATime) {
   std::mt19937_64 random(1);
-  for (int i = 0; i < 5000; ++i) {
+  for (int i = 0; i < (kSanitized ? 1000 : 5000); ++i) {
     const Slots free = random_slots(random);
     const std::uint64_t total = std::accumulate(free.begin(), free.end(), std::uint64_t{0});
     const std::uint64_t ctas = random() % (total + 2);
