@@ -8,7 +8,6 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -27,6 +26,7 @@
 
 #include "base/assert.h"
 #include "jit/baseline/generator.h"
+#include "jit/bitcode.h"
 #include "jit/constants.h"
 #include "jit/deposited_masks.h"
 #include "jit/executable.h"
@@ -160,42 +160,59 @@ void leave_out_together(llvm::Module& module) {
   }
 }
 
-void optimise(llvm::Module& module, const HostTarget& target, llvm::TargetMachine& machine, Tier tier,
-              Effort& effort) {
-  llvm::PassInstrumentationCallbacks callbacks;
-  callbacks.registerShouldRunOptionalPassCallback(
-      [&](llvm::StringRef, const llvm::Any&) { return !effort.is_over(); });
-  llvm::PassBuilder passes(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(components);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, components, modules);
-  llvm::ModulePassManager pipeline;
-  pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(promotion()));
-  if (tier == Tier::quick || sprawls(module, target.simd.parts())) {
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(quick_passes()));
-  } else {
-    llvm::cantFail(passes.parsePassPipeline(pipeline, kOptimisingPasses));
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads(target.is_intel)));
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KeepInterleaved()));
+/// LLVM's passes, with what they need to know.
+class Optimiser {
+ public:
+  Optimiser(llvm::TargetMachine& machine, Effort& effort)
+      : effort_(effort), passes_(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks_) {
+    callbacks_.registerShouldRunOptionalPassCallback(
+        [this](llvm::StringRef, const llvm::Any&) { return !effort_.is_over(); });
+    passes_.registerModuleAnalyses(modules_);
+    passes_.registerCGSCCAnalyses(components_);
+    passes_.registerFunctionAnalyses(functions_);
+    passes_.registerLoopAnalyses(loops_);
+    passes_.crossRegisterProxies(loops_, functions_, components_, modules_);
   }
-  if (target.simd.mask_registers && tier == Tier::optimised)
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(DepositMasks()));
-  if (target.is_intel && target.vector_bits == 512 && tier == Tier::optimised) {
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(NearGathers()));
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchScattered()));
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(HalveStores()));
+
+  /// What the tiers have in common: the balanced one all of it, the quick one only the least.
+  void run_common(llvm::Module& module, const HostTarget& target, Tier tier) {
+    llvm::ModulePassManager pipeline;
+    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(promotion()));
+    if (tier == Tier::quick || sprawls(module, target.simd.parts())) {
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(quick_passes()));
+    } else {
+      llvm::cantFail(passes_.parsePassPipeline(pipeline, kOptimisingPasses));
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads(target.is_intel)));
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KeepInterleaved()));
+    }
+    pipeline.run(module, modules_);
   }
-  if (target.simd.mask_registers && tier != Tier::quick)
-    pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(OrderForReuse(target.vector_bits)));
-  if (!target.simd.fused) pipeline.addPass(ExpandFused());
-  pipeline.run(module, modules);
-}
+
+  /// What is behind them, for the generator to come.
+  void run_last(llvm::Module& module, const HostTarget& target, Tier tier) {
+    llvm::ModulePassManager pipeline;
+    if (target.simd.mask_registers && tier == Tier::optimised)
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(DepositMasks()));
+    if (target.is_intel && target.vector_bits == 512 && tier == Tier::optimised) {
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(NearGathers()));
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchScattered()));
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(HalveStores()));
+    }
+    if (target.simd.mask_registers && tier != Tier::quick)
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(OrderForReuse(target.vector_bits)));
+    if (!target.simd.fused) pipeline.addPass(ExpandFused());
+    pipeline.run(module, modules_);
+  }
+
+ private:
+  Effort& effort_;
+  llvm::PassInstrumentationCallbacks callbacks_;
+  llvm::PassBuilder passes_;
+  llvm::LoopAnalysisManager loops_;
+  llvm::FunctionAnalysisManager functions_;
+  llvm::CGSCCAnalysisManager components_;
+  llvm::ModuleAnalysisManager modules_;
+};
 
 /// Variables first: those behind a cut would be made anew whenever the code comes by, and the frame's size
 /// were unknown.
@@ -227,25 +244,6 @@ void split_long_blocks(llvm::Module& module) {
   }
   // From the back: what a cut moves is then never longer than the limit.
   for (auto i = cuts.rbegin(); i != cuts.rend(); ++i) (*i)->getParent()->splitBasicBlock((*i)->getIterator());
-}
-
-/// Sets an option of LLVM that has no other way in, for all that this process compiles. A version of LLVM
-/// that has no such option does without.
-void set_llvm_option(llvm::StringRef name, llvm::StringRef value) {
-  auto& options = llvm::cl::getRegisteredOptions();
-  if (const auto found = options.find(name); found != options.end())
-    found->second->addOccurrence(0, name, value);
-}
-
-/// Together half of the optimised tier's time on kernels of template libraries, whose loops have hundreds of
-/// values alive: the search for regions in which a value could keep its register (LLVM's limit: 10,000 steps
-/// a value), and loop strength reduction, which nvcc has done. No kernel of bench/run is slower without. The
-/// search for what masks could do in their own registers finds nothing in any example.
-bool bound_code_generation() {
-  set_llvm_option("grow-region-complexity-budget", "200");
-  set_llvm_option("disable-lsr", "true");
-  set_llvm_option("disable-x86-domain-reassignment", "true");
-  return true;
 }
 
 /// What TargetMachine::addPassesToEmitFile adds for an object, but two passes: the code tells lines only, and
@@ -336,15 +334,17 @@ bool dump_wanted(const char* what) {
 }
 
 Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
-                                     Effort& effort) {
-  [[maybe_unused]] static const bool bounded = bound_code_generation();
+                                     Effort& effort, const Halfway& halfway) {
   std::string errors;
   module.getContext().setDiagnosticHandlerCallBack(note_error, &errors);  // else LLVM ends the process
   LentMachine machine(target, tier);
   const double start = processor_milliseconds();
   if (tier == Tier::quick) leave_out_together(module);
   const std::size_t written = module.getInstructionCount();
-  optimise(module, target, *machine, tier, effort);
+  Optimiser optimiser(*machine, effort);
+  if (!halfway.is_from) optimiser.run_common(module, target, tier);
+  if (halfway.to && !effort.is_over()) *halfway.to = bitcode_of(module);
+  optimiser.run_last(module, target, tier);
   if (effort.is_over()) return Compilation::Object();
   if (dump_wanted("optimised")) {
     std::string text;  // stderr itself writes word by word

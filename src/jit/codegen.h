@@ -3,11 +3,20 @@
 
 #include <llvm/IR/Module.h>
 
+#include <string>
+
 #include "jit/compilation.h"
 #include "jit/engine.h"
 #include "jit/host.h"
 
 namespace raddle::jit {
+
+/// A module between the passes that the balanced and the optimised tier have in common and what each does of
+/// its own, so that what has been made in the one need not begin anew in the other.
+struct Halfway {
+  bool is_from = false;       ///< the module is one
+  std::string* to = nullptr;  ///< gets it as bitcode
+};
 
 /// Optimises the module (which it consumes) and emits relocatable code. Threads may call it side by side,
 /// each with a module in a context of its own.
@@ -16,7 +25,7 @@ namespace raddle::jit {
 /// @returns null if the effort was over before any code was emitted
 /// @errors unsupported: LLVM cannot compile it
 Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& target, Tier tier,
-                                     Effort& effort);
+                                     Effort& effort, const Halfway& halfway = {});
 
 /// Of this thread.
 double processor_milliseconds();

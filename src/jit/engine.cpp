@@ -3,8 +3,6 @@
 // the entry points.
 #include "jit/engine.h"
 
-#include <llvm/Bitcode/BitcodeReader.h>
-#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
@@ -17,6 +15,7 @@
 
 #include "base/assert.h"
 #include "jit/baseline/generator.h"
+#include "jit/bitcode.h"
 #include "jit/block.h"
 #include "jit/code_cache.h"
 #include "jit/codegen.h"
@@ -32,13 +31,6 @@
 
 namespace raddle::jit {
 namespace {
-
-std::string bitcode_of(const llvm::Module& module) {
-  std::string bitcode;
-  llvm::raw_string_ostream stream(bitcode);
-  llvm::WriteBitcodeToFile(module, stream);
-  return bitcode;
-}
 
 /// Kernels beyond it start as quick code: PTX instructions, device functions included. Below, balanced code
 /// takes a third of a second (bench/micro).
@@ -248,6 +240,8 @@ class JitEngine final : public exec::Engine {
   /// What an object is made from, and what it will be called by.
   struct Source {
     std::string bitcode, entry;
+    CodeKey digest{};         ///< of the bitcode before all passes, if there is a cache
+    bool is_halfway = false;  ///< the bitcode is behind the passes that balanced code had, too
   };
 
   /// From IR to code that can be called: out of the cache, or in the tier that was asked for, or in tiers.
@@ -260,6 +254,7 @@ class JitEngine final : public exec::Engine {
       return Error::unsupported("its code is no valid LLVM: {}", broken);
     Source source{.bitcode = {}, .entry = entry};
     if (caches_ || !tier_) source.bitcode = bitcode_of(*llvm->module);
+    if (caches_) source.digest = code_key({source.bitcode});
     executable.statistics.is_quick = tier_ == Tier::quick;
     const Tier wanted = tier_.value_or(Tier::optimised);
     if (auto object = cached(source, wanted, executable)) return link(std::move(object), entry, executable);
@@ -268,14 +263,15 @@ class JitEngine final : public exec::Engine {
     return use(std::move(object), source, wanted, executable);
   }
 
-  CodeKey key_of(const std::string& bitcode, Tier tier) const {
-    return code_key({bitcode, target_.cpu, target_.features, std::to_string(target_.vector_bits),
+  CodeKey key_of(const Source& source, Tier tier) const {
+    const llvm::StringRef digest(reinterpret_cast<const char*>(source.digest.data()), source.digest.size());
+    return code_key({digest, target_.cpu, target_.features, std::to_string(target_.vector_bits),
                      std::string(name_of(tier)), LLVM_VERSION_STRING, RADDLE_CODEGEN_HASH});
   }
 
   /// @returns null if there is none
   std::unique_ptr<llvm::MemoryBuffer> cached(const Source& source, Tier tier, JitExecutable& executable) {
-    auto object = caches_ ? cache_.find(key_of(source.bitcode, tier)) : nullptr;
+    auto object = caches_ ? cache_.find(key_of(source, tier)) : nullptr;
     if (object) executable.statistics.from_cache = true;
     return object;
   }
@@ -296,15 +292,18 @@ class JitEngine final : public exec::Engine {
         optimise_when_hot(executable, std::move(source), instructions);
         return {};
       }
-    auto begun =
-        compilations_.start(code_from(std::move(llvm), first), Compilation::Urgency::awaited, kBudget);
+    const auto halfway = first == Tier::balanced ? std::make_shared<std::string>() : nullptr;
+    auto begun = compilations_.start(code_from(std::move(llvm), first, halfway),
+                                     Compilation::Urgency::awaited, kBudget);
     auto object = begun->await(kPatience);
     if (object && *object) {
       TRY(use(std::move(*object), source, first, executable));
-      if (first == Tier::balanced) optimise_when_hot(executable, std::move(source), instructions);
+      if (!halfway) return {};
+      source.bitcode = std::move(*halfway), source.is_halfway = true;
+      optimise_when_hot(executable, std::move(source), instructions);
       return {};
     }
-    TRY(start_quick(code_from(source.bitcode, Tier::quick), source, executable));
+    TRY(start_quick(code_from(source, Tier::quick), source, executable));
     if (object) improve(executable, std::move(begun), std::move(source), first);
     return {};
   }
@@ -319,7 +318,7 @@ class JitEngine final : public exec::Engine {
     executable.when_hot(static_cast<double>(instructions) * kSecondsPerInstruction,
                         [this, &executable, source = std::move(source)] {
                           improve(executable,
-                                  compilations_.start(code_from(source.bitcode, Tier::optimised),
+                                  compilations_.start(code_from(source, Tier::optimised),
                                                       Compilation::Urgency::background, kBudget),
                                   source, Tier::optimised);
                         });
@@ -339,19 +338,20 @@ class JitEngine final : public exec::Engine {
   }
 
   /// A compilation of what another one has begun on before, or may.
-  Compilation::Make code_from(std::string bitcode, Tier tier) const {
-    return [target = target_, bitcode = std::move(bitcode), tier](Effort& effort) -> Compilation::Outcome {
+  Compilation::Make code_from(const Source& source, Tier tier) const {
+    return [target = target_, bitcode = source.bitcode, halfway = Halfway{.is_from = source.is_halfway},
+            tier](Effort& effort) {
       llvm::LLVMContext context;
-      auto module = llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), context);
-      RADDLE_ASSERT(static_cast<bool>(module), "bitcode written a moment ago cannot be read");
-      return generate_object(**module, target, tier, effort);
+      return generate_object(*module_of(bitcode, context), target, tier, effort, halfway);
     };
   }
 
   /// A compilation that takes the module with it.
-  Compilation::Make code_from(std::shared_ptr<OwnModule> own, Tier tier) const {
-    return [target = target_, own = std::move(own), tier](Effort& effort) {
-      return generate_object(*own->module, target, tier, effort);
+  /// @param halfway  if not null: gets the module on its way (Halfway::to)
+  Compilation::Make code_from(std::shared_ptr<OwnModule> own, Tier tier,
+                              std::shared_ptr<std::string> halfway = nullptr) const {
+    return [target = target_, own = std::move(own), tier, halfway = std::move(halfway)](Effort& effort) {
+      return generate_object(*own->module, target, tier, effort, {.to = halfway.get()});
     };
   }
 
@@ -366,7 +366,7 @@ class JitEngine final : public exec::Engine {
 
   Result<void> use(std::unique_ptr<llvm::MemoryBuffer> object, const Source& source, Tier tier,
                    JitExecutable& executable) {
-    if (caches_) cache_.store(key_of(source.bitcode, tier), object->getBuffer());
+    if (caches_) cache_.store(key_of(source, tier), object->getBuffer());
     return link(std::move(object), source.entry, executable);
   }
 

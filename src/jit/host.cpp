@@ -17,12 +17,24 @@
 namespace raddle::jit {
 namespace {
 
-/// The pass that moves integers to mask registers takes as long as all others together for kernels with many
-/// masks (half of attention's compile time), and their code is no better for it.
-void leave_out_domain_reassignment() {
+/// Sets an option of LLVM that has no other way in, for all that this process compiles. A version of LLVM
+/// that has no such option does without.
+void set_llvm_option(llvm::StringRef name, llvm::StringRef value) {
   auto& options = llvm::cl::getRegisteredOptions();
-  const auto found = options.find("disable-x86-domain-reassignment");
-  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+  if (const auto found = options.find(name); found != options.end())
+    found->second->addOccurrence(0, name, value);
+}
+
+/// Together half of the optimised tier's time on kernels of template libraries, whose loops have hundreds of
+/// values alive: the search for regions in which a value could keep its register (LLVM's limit: 10,000 steps
+/// a value), and loop strength reduction, which nvcc has done. No kernel of bench/run is slower without. The
+/// search for what masks could do in their own registers finds nothing in any example, and took half of
+/// attention's time. What reads bitcode would have LLVM check the whole module before it keeps the lines.
+void bound_compilation() {
+  set_llvm_option("grow-region-complexity-budget", "200");
+  set_llvm_option("disable-lsr", "true");
+  set_llvm_option("disable-x86-domain-reassignment", "true");
+  set_llvm_option("disable-auto-upgrade-debug-info", "true");
 }
 
 void initialise_llvm() {
@@ -31,7 +43,7 @@ void initialise_llvm() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
     llvm::InitializeNativeTargetDisassembler();
-    leave_out_domain_reassignment();
+    bound_compilation();
   });
 }
 
