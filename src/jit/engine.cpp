@@ -35,9 +35,9 @@ namespace {
 /// Kernels beyond it start as quick code: PTX instructions, device functions included. Below, balanced code
 /// takes a third of a second (bench/micro).
 constexpr std::size_t kLargeKernel = 2000;
-/// What the optimised tier is expected to take, in seconds per PTX instruction: as long must the kernel have
-/// run.
-constexpr double kSecondsPerInstruction = 300e-6;
+/// For so long must a kernel have run until LLVM's code is made beside it, in seconds per PTX instruction:
+/// what that takes, twice, as it is a third faster than balanced code at best, and takes a core from workers.
+constexpr double kSecondsPerInstruction = 1e-3;
 /// Processor time, in seconds, for which a launch waits for better code than quick, and after which such code
 /// is given up.
 constexpr double kPatience = 2, kBudget = 30;

@@ -147,7 +147,7 @@ class ReplacedCode : public KernelTestBase, public testing::WithParamInterface<E
       streams.back().record_begin().wait();
     }
     using Clock = std::chrono::steady_clock;
-    auto next = Clock::now() + std::chrono::milliseconds(60);  // longer than the kernel must have run for
+    auto next = Clock::now() + std::chrono::milliseconds(200);  // longer than the kernel must have run for
     const bool has_replaced = raddle::wait_until([&] {
       if (Clock::now() > next && told.load() + 2 < form.blocks) {
         told.fetch_add(2);
