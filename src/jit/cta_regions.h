@@ -28,8 +28,8 @@ struct JitExecutable::Regions {
   exec::WarpContext warps[exec::kMaxWarps];  // at the begin: any of them leads here
   std::uint32_t states[exec::kMaxWarps];     // where each goes on, 0: nowhere, it has ended
   std::byte* frames;
-  unsigned next;  // warp to be taken next, in this region
-  unsigned over;  // warps that are at the region's end, or have ended
+  unsigned next;          // warp to be taken next, in this region
+  unsigned over;          // warps that are at the region's end, or have ended
   std::uint32_t come_to;  // all of their states in one word; 0: all warps have ended
 };
 

@@ -52,7 +52,7 @@ struct Stream::Impl {
   void submit(machine::Work work);
   /// @errors invalid: the memory is not there
   Result<void> copy(const machine::CopyWork& copy);
-  bool done();  ///< all that was submitted
+  bool done();                   ///< all that was submitted
   machine::Task* retain_last();  ///< null if the stream was never used; the caller releases it
 
   Device::Impl& device;

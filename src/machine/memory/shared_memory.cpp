@@ -70,7 +70,8 @@ std::uint64_t SharedMemory::end_from(std::uint64_t address) const {
 }
 
 SharedMemory::Neighbours SharedMemory::around(std::uint64_t address) const {
-  if (is_empty_.load(std::memory_order_acquire)) return {};  // each address that is no device memory comes here
+  if (is_empty_.load(std::memory_order_acquire))
+    return {};  // each address that is no device memory comes here
   const std::lock_guard lock(mutex_);
   const auto behind = ranges_.upper_bound(address);
   return {behind == ranges_.begin() ? nullptr : std::prev(behind)->second,
