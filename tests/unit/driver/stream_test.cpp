@@ -37,6 +37,27 @@ TEST_F(Streams, AKernelEndsBecauseTheHostWroteAFlag) {
   EXPECT_EQ(download(gate + 4, 1), Values{1});
 }
 
+// What ends while work may use it keeps its memory until then; some wait behind that work gives it back.
+TEST_F(Streams, AWaitGivesBackTheMemoryOfWhatHasEnded) {
+  if (on_hardware()) GTEST_SKIP() << "destroying an array waits for work there";
+  const CUstream s = stream(STREAM_NON_BLOCKING);
+  std::size_t before = 0, during = 0, total = 0;
+  ASSERT_EQ(cuMemGetInfo_v2(&before, &total), CUDA_SUCCESS);
+  const CUDA_ARRAY_DESCRIPTOR shape{.Width = 1024, .Height = 1024, .Format = FORMAT_FLOAT, .NumChannels = 1};
+  CUarray array = nullptr;
+  ASSERT_EQ(cuArrayCreate_v2(&array, &shape), CUDA_SUCCESS);
+  block(s);
+  ASSERT_EQ(cuArrayDestroy(array), CUDA_SUCCESS);
+  ASSERT_EQ(cuMemGetInfo_v2(&during, &total), CUDA_SUCCESS);
+  EXPECT_LT(during, before);
+  open();
+  EXPECT_TRUE(wait_until([&] {
+    std::size_t after = 0;
+    return cuStreamSynchronize(s) == CUDA_SUCCESS && cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS &&
+           after == before;
+  }));
+}
+
 TEST_F(Streams, KernelsOfTwoStreamsOverlap) {
   const CUstream first = stream(STREAM_NON_BLOCKING), second = stream(STREAM_NON_BLOCKING);
   block(first);
