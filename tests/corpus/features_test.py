@@ -21,13 +21,12 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import tap  # noqa: E402
+import turns  # noqa: E402
+from turns import ALL, EXHAUSTIVE, SEED  # noqa: E402
 
 RADDLE = os.environ.get("RADDLE", os.path.join(ROOT, "build/bin/raddle"))
 KEPT = os.environ.get("RADDLE_CORPUS_PTX", os.path.join(ROOT, "build/corpus"))
 CORPUS = os.path.join(os.environ.get("RADDLE_CORPUS", os.path.join(ROOT, "..", "shared/corpus")), "features")
-ALL = os.environ.get("RADDLE_TEST_ALL") == "1"
-EXHAUSTIVE = bool(os.environ.get("RADDLE_TEST_EXHAUSTIVE"))
-SEED = int(os.environ.get("RADDLE_TEST_SEED", "1"))
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 
 FEW = ["atomics", "cg_grid", "cub_block", "intops", "pdl", "warp", "wmma"]  # in seconds; all kinds of results
@@ -65,7 +64,7 @@ def has_turn(name):
     if not ALL or EXHAUSTIVE or not name.startswith(OLDER_TOO) or name in FEW:
         return True
     libraries = sorted(f[:-3] for f in os.listdir(CORPUS) if f.endswith(".cu") and f.startswith(OLDER_TOO))
-    return (SEED + libraries.index(name)) % 2 == 0
+    return turns.has_turn(libraries.index(name), 2)
 
 
 def ptx_of(name, target):

@@ -13,11 +13,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 RADDLE = os.environ.get("RADDLE", os.path.join(ROOT, "build/bin/raddle"))
 LIBRARIES = os.path.join(os.path.dirname(os.path.dirname(RADDLE)), "lib")
-ALL = os.environ.get("RADDLE_TEST_ALL", "0") not in ("", "0")
-EXHAUSTIVE = bool(os.environ.get("RADDLE_TEST_EXHAUSTIVE"))
-SEED = int(os.environ.get("RADDLE_TEST_SEED", "1"))
 sys.path.insert(0, os.path.join(ROOT, "tests"))
 import tap  # noqa: E402
+from turns import ALL, EXHAUSTIVE, SEED, has_turn  # noqa: E402
 
 RUNTIME_IS_THERE = os.path.exists(os.path.join(LIBRARIES, "libcudart.so"))
 NO_RUNTIME = "no libcudart.so beside the raddle command"
@@ -27,11 +25,6 @@ def run(words, **environment):
     done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300,
                           env={**os.environ, **environment}, errors="replace")
     return done.returncode, done.stdout
-
-
-def has_turn(number, of):
-    """Whether RADDLE_TEST_SEED chooses the thing of this number, one in `of`."""
-    return EXHAUSTIVE or (SEED + number) % of == 0
 
 
 PACKAGES = ["thrust", "cub", "random"]

@@ -8,6 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from turns import EXHAUSTIVE, SEED  # noqa: E402
+
 TIME_LIMIT = 600  # seconds: of all examples, on a machine with other work
 SKIPPED = 77  # exit status
 LEAST = 53  # examples there are, so that an empty table fails
@@ -38,8 +41,7 @@ def compiled(compiler, directory):
 
 
 def is_its_turn(turns):
-    seed = int(os.environ.get("RADDLE_TEST_SEED", "1"))
-    return "RADDLE_TEST_EXHAUSTIVE" in os.environ or all(seed % int(n) == int(k) for k, n in turns)
+    return EXHAUSTIVE or all(SEED % int(n) == int(k) for k, n in turns)
 
 
 def values(options, name):
@@ -50,9 +52,9 @@ def part_of(options):
     """(the options for run_examples, in how many parts the examples run): this day's part, of suites that have every second day."""
     parts = [int(count) for count in values(options, "--parts=")]
     options = [option for option in options if not option.startswith("--parts=")]
-    if not parts or "RADDLE_TEST_EXHAUSTIVE" in os.environ:
+    if not parts or EXHAUSTIVE:
         return options, 1
-    return [*options, f"--part={int(os.environ.get('RADDLE_TEST_SEED', '1')) // 2 % parts[0]}/{parts[0]}"], parts[0]
+    return [*options, f"--part={SEED // 2 % parts[0]}/{parts[0]}"], parts[0]
 
 
 def main():

@@ -30,12 +30,11 @@ import zipfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import tap  # noqa: E402
+import turns  # noqa: E402
+from turns import ALL, EXHAUSTIVE, SEED  # noqa: E402
 
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 LIBRARIES = os.environ.get("RADDLE_LIB", os.path.join(os.path.dirname(os.path.dirname(HERE)), "build", "lib"))
-ALL = bool(os.environ.get("RADDLE_TEST_ALL"))
-EXHAUSTIVE = bool(os.environ.get("RADDLE_TEST_EXHAUSTIVE"))
-SEED = int(os.environ.get("RADDLE_TEST_SEED", "1"))
 TURNS = 3  # days until all slow programs had theirs
 ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_EXHAUSTIVE; with it, every program of one target
 LINKS = {"shared": ["-cudart", "shared"], "static": [f"-L{LIBRARIES}"]}
@@ -117,7 +116,7 @@ def slow_sources():
 
 
 def has_turn(program):
-    return EXHAUSTIVE or (SEED + slow_sources().index(program.sources[0])) % TURNS == 0
+    return turns.has_turn(slow_sources().index(program.sources[0]), TURNS)
 
 
 class Programs(unittest.TestCase):

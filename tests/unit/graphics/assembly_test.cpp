@@ -138,8 +138,9 @@ void expect_primitives(const graphics::Draw& draw, const std::vector<std::vector
 
 // proves: G-17a
 TEST_P(Topologies, OfVerticesInOrder) {
-  for (const unsigned count : {1u, 6u, 13u, 2u, 5u, 40u}) {
-    if (rounds(10) == 1 && count == 2) break;
+  const auto counts =
+      kOnlyInterpreter ? std::vector<unsigned>{1, 6, 13} : std::vector<unsigned>{1, 2, 5, 6, 13, 40};
+  for (const unsigned count : counts) {
     graphics::Draw draw;
     draw.topology = GetParam();
     draw.vertex_count = count, draw.first_vertex = 7;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -28,23 +29,18 @@ std::string message(const raddle::Result<T>& result) {
 /// The suite's random numbers: from RADDLE_TEST_SEED, printed when the test fails.
 std::mt19937 random_numbers();
 
-/// How often something random is tried: a tenth where only the interpreter runs it (sanitized builds).
-constexpr int rounds(int full) {
+/// Sanitized builds: a kernel takes ten times as long.
 #ifdef RADDLE_JIT
-  return full;
+inline constexpr bool kOnlyInterpreter = false;
 #else
-  return full < 10 ? 1 : full / 10;
+inline constexpr bool kOnlyInterpreter = true;
 #endif
-}
 
-/// The side of a picture, in pixels: half as many where only the interpreter draws it.
-constexpr int side(int full) {
-#ifdef RADDLE_JIT
-  return full;
-#else
-  return full / 2;
-#endif
-}
+/// How often something random is tried.
+constexpr int rounds(int full) { return kOnlyInterpreter ? std::max(1, full / 10) : full; }
+
+/// The side of a picture, in pixels.
+constexpr int side(int full) { return kOnlyInterpreter ? full / 2 : full; }
 
 /// A target and the memory that it lies in.
 struct Canvas {
