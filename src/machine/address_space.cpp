@@ -299,14 +299,12 @@ void AddressSpace::close_queue(Task& task) {
   follow_queue(task);
 }
 
-/// Nothing of it is run: something has failed before it, or it was stopped.
+/// Nothing of it is run: something has failed before it, or it was stopped, perhaps by who is about to say so.
 void AddressSpace::refuse(Task& task) {
-  exec::Fault fault;
-  fault.kind = exec::FaultKind::cancelled;
-  if (auto earlier = failure()) fault = std::move(*earlier);
-  std::uint32_t running = 0;
-  if (task.stop.compare_exchange_strong(running, static_cast<std::uint32_t>(exec::FaultKind::cancelled)))
-    task.fault = std::move(fault);
+  const std::lock_guard lock(failure_mutex_);
+  if (task.stop.load(std::memory_order_relaxed) != 0) return;
+  task.fault = failed() ? failure_ : exec::Fault{.kind = exec::FaultKind::cancelled};
+  task.stop.store(static_cast<std::uint32_t>(exec::FaultKind::cancelled), std::memory_order_seq_cst);
 }
 
 Result<void> AddressSpace::check(const GridWork& grid) {
