@@ -299,7 +299,7 @@ void AddressSpace::close_queue(Task& task) {
   follow_queue(task);
 }
 
-/// Nothing of it is run: something has failed before it, or it was stopped, perhaps by who is about to say so.
+/// Nothing of it is run: something has failed before it, or it was stopped, maybe by who is about to say so.
 void AddressSpace::refuse(Task& task) {
   const std::lock_guard lock(failure_mutex_);
   if (task.stop.load(std::memory_order_relaxed) != 0) return;
