@@ -36,7 +36,7 @@ namespace {
 /// takes a third of a second (bench/micro).
 constexpr std::size_t kLargeKernel = 2000;
 /// For so long must a kernel have run until LLVM's code is made beside it, in seconds per PTX instruction:
-/// what that takes, twice, as it is a third faster than balanced code at best, and takes a core from workers.
+/// twice what that takes from the workers' cores, as balanced code loses at most half of the time to LLVM's.
 constexpr double kSecondsPerInstruction = 1e-3;
 /// Processor time, in seconds, for which a launch waits for better code than quick, and after which such code
 /// is given up.

@@ -18,11 +18,11 @@ void for_each_word(std::byte* device, std::uint64_t bytes, Access&& access) {
     device += sizeof word;
   };
   auto is_odd = [&](std::uint64_t size) { return (reinterpret_cast<std::uint64_t>(device) & size) != 0; };
-  const auto left = [&] { return static_cast<std::uint64_t>(end - device); };
+  auto left = [&] { return static_cast<std::uint64_t>(end - device); };
   if (is_odd(1) && left() >= 1) one(std::uint8_t{});
   if (is_odd(2) && left() >= 2) one(std::uint16_t{});
   if (is_odd(4) && left() >= 4) one(std::uint32_t{});
-#pragma clang loop unroll_count(8)
+#pragma GCC unroll 8
   for (std::uint64_t words = left() / 8; words != 0; --words) one(std::uint64_t{});
   if (left() >= 4) one(std::uint32_t{});
   if (left() >= 2) one(std::uint16_t{});
