@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "exec/abi.h"
+#include "exec/window.h"
 
 namespace raddle::exec {
 
@@ -134,9 +135,11 @@ constexpr std::uint32_t rank_of(std::uint64_t shared_address) {
 constexpr std::uint32_t offset_of(std::uint64_t shared_address) {
   return static_cast<std::uint32_t>(shared_address & (kSharedWindow - 1));
 }
-/// mapa: the address in another CTA. A rank that no cluster can have stays one that none has.
+/// mapa: the address in another CTA. A rank that no cluster can have stays one that none has, and the address
+/// within kWindowReach.
+constexpr std::uint32_t kNoRank = 0x7f;
 constexpr std::uint32_t map_to_rank(std::uint64_t shared_address, std::uint32_t rank) {
-  return std::min(rank, 0xffu) << kRankShift | offset_of(shared_address);
+  return std::min(rank, kNoRank) << kRankShift | offset_of(shared_address);
 }
 
 /// Host address of the CTA's own shared memory, offset 0.
@@ -144,10 +147,17 @@ inline std::byte* own_memory(const CtaContext& cta) {
   return cta.shared + (std::uint64_t{cta.cluster_rank} << kRankShift);
 }
 
-/// The shared address of a generic one. @returns nothing outside of shared memory
+/// So far from the start of a window a generic address is a cluster's, or none of anybody's.
+constexpr std::uint64_t kWindowReach = 1ull << 31;
+
+inline bool is_in_window(const CtaContext& cta, std::uint64_t generic) {
+  return generic - reinterpret_cast<std::uint64_t>(cta.shared) < kWindowReach;
+}
+
+/// The shared address of a generic one. @returns nothing where no shared address lies
 inline std::optional<std::uint32_t> shared_address_of(const CtaContext& cta, std::uint64_t generic) {
   const std::uint64_t distance = generic - reinterpret_cast<std::uint64_t>(cta.shared);
-  if (distance >> 32 != 0) return {};
+  if (distance != shared_distance(distance)) return {};
   return static_cast<std::uint32_t>(distance);
 }
 

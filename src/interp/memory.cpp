@@ -59,7 +59,7 @@ std::uint64_t Lane::to_generic(Space space, std::uint64_t address) const {
   const exec::CtaContext& cta = *context().cta;
   switch (space) {
     case Space::shared:
-      return host_bits(cta.shared) + static_cast<std::uint32_t>(address);
+      return host_bits(cta.shared) + address;
     case Space::local:
       return host_bits(cta.local) + linear_thread() * cta.local_stride + address;
     case Space::param:
@@ -157,7 +157,7 @@ void Lane::note_access(std::uint64_t address) const {
 
 std::uint64_t Lane::generic_address(unsigned k, Space space) const {
   const std::uint64_t address = base_address(operands_[k], space);
-  return to_generic(space, space == Space::shared ? static_cast<std::uint32_t>(address) : address);
+  return to_generic(space, space == Space::shared ? exec::shared_distance(address) : address);
 }
 
 std::byte* Lane::access(unsigned k, unsigned bytes) const {
@@ -184,10 +184,11 @@ std::byte* Lane::host_address(unsigned k, unsigned bytes, isa::Mod named,
   Space space = ptx::space_of(named);
   std::uint64_t address = base_address(operands_[k], space);
   const exec::CtaContext& cta = *context().cta;
-  if (space == Space::shared) address = static_cast<std::uint32_t>(address);
+  if (space == Space::shared) address = exec::shared_distance(address);
   std::uint64_t generic = to_generic(space, address);
-  std::byte* const remote =
-      named == isa::Mod::shared_cluster || space == Space::generic ? remote_address(generic, bytes) : nullptr;
+  const bool may_be_remote =
+      named == isa::Mod::shared_cluster || (space == Space::generic && exec::is_in_window(cta, generic));
+  std::byte* const remote = may_be_remote ? remote_address(generic, bytes) : nullptr;
   if (generic % std::min(bytes, exec::kMostAlignment) != 0)
     fault(exec::FaultKind::misaligned_address, generic);
   // The processor would not say which address it was if it is not canonical.

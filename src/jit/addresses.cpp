@@ -139,43 +139,25 @@ llvm::Type* Addresses::like(llvm::Value* x, llvm::Type* element) {
 
 llvm::Value* Addresses::widened(llvm::Value* x) { return ir_.CreateZExt(x, like(x, ir_.getInt64Ty())); }
 
-/// Shared addresses are 32-bit: offset and register add up modulo 2^32, as on the device.
+/// Shared addresses are 32-bit: offset and register add up modulo 2^32, as on the device. What is near is
+/// added behind the widening, where the host's accesses add it themselves (exec/window.h).
 WarpValue Addresses::in_shared(WarpValue v, std::int64_t offset) {
   each(v, [&](llvm::Value* x) { return ir_.CreateTrunc(x, like(x, ir_.getInt32Ty())); });
-  if (v.shape.affine && !v.shape.equal_lanes()) return strided_shared(std::move(v), offset);
-  each(v, [&](llvm::Value* x) { return plus(x, ir_.getInt32(static_cast<std::uint32_t>(offset))); });
-  auto* base = spaces_.shared_base();
-  each(v, [&](llvm::Value* x) { return plus(widened(x), base); });
-  v.type = Type::u64;
-  return v;
-}
-
-/// Host addresses of lanes at constant distances in shared memory, as long as none passes 2^32 or falls below
-/// 0. The test for that is the same for all small offsets from a register, so that it is made once.
-WarpValue Addresses::strided_shared(WarpValue v, std::int64_t offset) {
-  constexpr std::int64_t kRoom = 1 << 20, kAll = 1ll << 32;
-  auto [least, most] = values_.offset_range(v.shape);
-  least += static_cast<std::int32_t>(offset), most += static_cast<std::int32_t>(offset);
   v.type = Type::u32;
-  const WarpValue narrow = v;
-  for (auto* b : v.bases) {
-    auto at_most = static_cast<std::uint32_t>(0xffffffff - std::max(most, kRoom));
-    auto* fits = ir_.CreateICmpULE(b, ir_.getInt32(at_most));
-    if (least < 0)
-      fits = ir_.CreateAnd(fits, ir_.CreateICmpUGE(b, ir_.getInt32(static_cast<std::uint32_t>(-least))));
-    if (most >= kAll || least <= -kAll) fits = ir_.getFalse();
-    v.ok = v.ok ? ir_.CreateAnd(v.ok, fits) : fits;
+  std::int64_t near = static_cast<std::int32_t>(offset);
+  const auto [least, most] =
+      v.shape.affine ? values_.offset_range(v.shape) : std::pair<std::int64_t, std::int64_t>{};
+  const auto in_any_order = [&](std::int64_t distance) { return std::abs(distance) + std::abs(near); };
+  if (std::max(in_any_order(least), in_any_order(most)) > exec::kSharedNear) {
+    if (!v.shape.equal_lanes()) v.become_varying(values_.vectors(v));
+    each(v, [&](llvm::Value* x) { return plus(x, ir_.getInt32(static_cast<std::uint32_t>(near))); });
+    near = 0;
   }
   auto* start = spaces_.shared_base();
-  auto* far = ir_.getInt64(static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(offset)}));
-  for (auto*& b : v.bases) b = ir_.CreateAdd(ir_.CreateAdd(ir_.CreateZExt(b, ir_.getInt64Ty()), start), far);
-  v.parts.clear();
-  v.late = [this, narrow, offset, start](unsigned p) {
-    auto* near = ir_.CreateAdd(values_.part(narrow, p).v,
-                               code_.splat(ir_.getInt32(static_cast<std::uint32_t>(offset))));
-    return ir_.CreateAdd(widened(near), code_.splat(start));
-  };
-  v.shape.checked = true;
+  each(v, [&](llvm::Value* x) {
+    auto* address = plus(ir_.CreateSExt(x, like(x, ir_.getInt64Ty())), start);
+    return near == 0 ? address : plus(address, ir_.getInt64(static_cast<std::uint64_t>(near)));
+  });
   v.type = Type::u64;
   return v;
 }
@@ -338,7 +320,8 @@ llvm::Value* Addresses::may_be_remote(const WarpAccess& a, Mod space) {
     // A shared address is in the window; it is not the CTA's own beyond 16 MiB from its start.
     if (space == Mod::shared_cluster)
       return ir_.CreateICmpUGE(ir_.CreateSub(x, like(own)), like(ir_.getInt64(exec::kSharedWindow)));
-    return ir_.CreateICmpULT(ir_.CreateSub(x, like(spaces_.shared_base())), like(ir_.getInt64(1ull << 32)));
+    return ir_.CreateICmpULT(ir_.CreateSub(x, like(spaces_.shared_base())),
+                             like(ir_.getInt64(exec::kWindowReach)));
   };
   llvm::Value* any_lane = nullptr;
   auto join = [&](llvm::Value* one) { any_lane = any_lane ? ir_.CreateOr(any_lane, one) : one; };
@@ -362,7 +345,7 @@ void Addresses::check_remote(const Operand& operand, Mod space, const WarpAccess
   if (!kernel_.clustered || (space != Mod::shared_cluster && space != Mod::none)) return;
   if (operand.base == Operand::Base::variable) return;  // the CTA's own, or no shared one
   code_.if_then(may_be_remote(a, space), [&] {
-    auto* bits = masks_.bits(outside_cluster(a));
+    auto* bits = masks_.bits(outside_cluster(a, space));
     code_.if_then(ir_.CreateICmpNE(bits, ir_.getInt32(0)), [&] {
       auto* lane = masks_.first_lane(bits);
       context_.fault(exec::FaultKind::illegal_cluster_address,
@@ -371,7 +354,7 @@ void Addresses::check_remote(const Operand& operand, Mod space, const WarpAccess
   });
 }
 
-Mask Addresses::outside_cluster(const WarpAccess& a) {
+Mask Addresses::outside_cluster(const WarpAccess& a, Mod space) {
   auto* i32 = ir_.getInt32Ty();
   auto* size = spaces_.shared_bytes();
   auto* room = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, ir_.CreateAdd(size, ir_.getInt32(1)),
@@ -381,10 +364,13 @@ Mask Addresses::outside_cluster(const WarpAccess& a) {
   live->setAlignment(llvm::Align(4));
   auto* own = ir_.CreateLShr(spaces_.rank_base(), exec::kRankShift);
   auto splat = [&](llvm::Value* x) { return code_.splat(x); };
+  // What names that space is an address there, whatever it is.
+  const bool is_shared = space == Mod::shared_cluster;
   Mask wrong;
   for (unsigned p = 0; p < code_.parts(); ++p) {
     auto* distance = ir_.CreateSub(values_.part(a.address, p).as(Type::u64).v, splat(spaces_.shared_base()));
-    auto* inside = ir_.CreateICmpULT(distance, splat(ir_.getInt64(1ull << 32)));
+    auto* inside = is_shared ? code_.splat(ir_.getTrue())
+                             : ir_.CreateICmpULT(distance, splat(ir_.getInt64(exec::kWindowReach)));
     auto* shared = ir_.CreateTrunc(distance, code_.vector_of(i32));
     auto* rank = ir_.CreateLShr(shared, exec::kRankShift);
     auto* offset = ir_.CreateAnd(shared, splat(ir_.getInt32(exec::kSharedWindow - 1)));

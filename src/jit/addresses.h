@@ -55,7 +55,6 @@ class Addresses {
   WarpValue translate(const ptx::Operand& operand, isa::Mod space);
   WarpValue base_of(const ptx::Operand& operand);
   WarpValue in_shared(WarpValue value, std::int64_t offset);
-  WarpValue strided_shared(WarpValue value, std::int64_t offset);
   void each(WarpValue& value, const std::function<llvm::Value*(llvm::Value*)>& change);
   llvm::Value* plus(llvm::Value* x, llvm::Value* scalar);
   llvm::Value* widened(llvm::Value* x);
@@ -71,7 +70,7 @@ class Addresses {
   void translate_lanes(llvm::Value* lanes, llvm::Value* addresses, const exec::Access& access);
   void check_remote(const ptx::Operand& operand, isa::Mod space, const WarpAccess& access);
   llvm::Value* may_be_remote(const WarpAccess& access, isa::Mod space);
-  Mask outside_cluster(const WarpAccess& access);
+  Mask outside_cluster(const WarpAccess& access, isa::Mod space);
   void trap_misaligned(const ptx::Operand& operand, isa::Mod space, WarpValue& address, unsigned bytes);
   bool is_aligned(const ptx::Operand& address, isa::Mod space, unsigned bytes) const;
 

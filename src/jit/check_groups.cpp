@@ -10,7 +10,6 @@ namespace raddle::jit {
 
 using isa::Effects;
 using isa::Mod;
-using isa::ModKind;
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::RegisterId;
@@ -76,8 +75,7 @@ bool CheckGroups::can_be_twice(const Instruction& i) const {
 bool CheckGroups::checks(const Instruction& i) const {
   if (const Operand* address = address_of(plan_, i)) {
     const Shape shape = plan_.address_shape(*address);
-    const bool is_shared = ptx::space_of(i.opcode->get(ModKind::space)) == ptx::Space::shared;
-    return shape.affine && (shape.checked || (is_shared && !shape.equal_lanes()));
+    return shape.affine && shape.checked;
   }
   ptx::RegisterUses uses;
   ptx::register_uses(plan_.function, i, uses);

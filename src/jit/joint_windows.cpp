@@ -38,7 +38,7 @@ bool MemoryAccess::can_join(const Instruction& i) const {
       data.kind == Operand::Kind::vector || data.kind == Operand::Kind::sink)
     return false;
   const Shape& shape = cursor_.plan.shape(at.index);
-  return shape.known && shape.affine && !shape.equal_lanes();
+  return shape.scalar() && !shape.equal_lanes();
 }
 
 /// The second may be made with the first, as far as what lies between them allows.
@@ -117,72 +117,38 @@ bool MemoryAccess::is_joined() {
   return true;
 }
 
-/// Each by itself, its address translated.
-std::vector<MemoryAccess::Access> MemoryAccess::begun(const Instructions& some) {
-  std::vector<Access> all;
-  for (const Instruction* i : some) {
-    Access a = planned({i});
-    a.places.clear();
-    const unsigned at = address_of(*i);
-    const auto operands = cursor_.function.operands_of(*i);
-    WarpAccess access = addresses_.begin(operands[at], i->opcode->get(ModKind::space), a.bytes);
-    a.address = std::move(access.address);
-    a.mask = std::move(access.lanes);
-    a.elements = {operands[1 - at]};
-    a.operand = &operands[at];
-    all.push_back(std::move(a));
-  }
+/// The last one's address, translated, serves all. Faults tell the first one's line.
+MemoryAccess::Access MemoryAccess::one_access(const Instructions& some) {
+  Access all = planned(some);
+  const Operand& address = cursor_.operand(address_of(*some.back()));
+  WarpAccess access = addresses_.begin(address);
+  all.address = std::move(access.address);
+  all.mask = std::move(access.lanes);
+  all.operand = &address;
+  for (const Instruction* i : some)
+    all.elements.push_back(cursor_.function.operands_of(*i)[1 - address_of(*i)]);
   return all;
 }
 
-/// No address has wrapped (i1).
-llvm::Value* MemoryAccess::are_near(const std::vector<Access>& all) {
-  llvm::Value* near = all[0].address.ok;
-  for (std::size_t n = 1; n < all.size(); ++n) near = ir_.CreateAnd(near, all[n].address.ok);
-  return near;
-}
-
-/// Faults tell the line of one of those that are made together.
-void MemoryAccess::at_line_of(const Instruction& i, const std::function<void()>& write) {
-  code_.at_line(i.line);
-  write();
-  code_.at_line(cursor_.instruction->line);
-}
-
 void MemoryAccess::load_joined(const Instructions& some) {
-  const std::vector<Access> all = begun(some);
-  Access joint = planned(some);
-  joint.address = all.back().address, joint.mask = all.back().mask;
-  const Parts values = load_either(joint, [&](const auto& keep) {
-    code_.two_ways(
-        are_near(all), [&] { at_line_of(*some.front(), [&] { keep(load_windows(joint)); }); },
-        [&] {
-          Parts apart(all.size());
-          for (std::size_t n = 0; n < all.size(); ++n)
-            at_line_of(*some[n], [&] { apart[n] = load_wrapped(all[n])[0]; });
-          keep(apart);
-        });
-  });
-  for (std::size_t n = 0; n < all.size(); ++n)
-    registers_.write_parts(all[n].elements[0], all[n].type, values[n]);
+  const Access all = one_access(some);
+  code_.at_line(some.front()->line);
+  const Parts values = load_windows(all);
+  code_.at_line(cursor_.instruction->line);
+  for (std::size_t n = 0; n < some.size(); ++n)
+    registers_.write_parts(all.elements[n], accessed_type(*some[n]), values[n]);
 }
 
 void MemoryAccess::store_joined(const Instructions& some) {
-  const std::vector<Access> all = begun(some);
-  Access joint = planned(some);
-  joint.address = all.back().address, joint.mask = all.back().mask;
-  Parts values(all.size());
-  for (std::size_t n = 0; n < all.size(); ++n) {
-    const WarpValue value = registers_.read(all[n].elements[0]);
-    for (unsigned p = 0; p < code_.parts(); ++p) values[n].push_back(element_bits(value, p, joint.bytes));
+  const Access all = one_access(some);
+  Parts values(some.size());
+  for (std::size_t n = 0; n < some.size(); ++n) {
+    const WarpValue value = registers_.read(all.elements[n]);
+    for (unsigned p = 0; p < code_.parts(); ++p) values[n].push_back(element_bits(value, p, all.bytes));
   }
-  code_.two_ways(
-      are_near(all),
-      [&] { at_line_of(*some.front(), [&] { store_windows(joint, values, Way::through_caches); }); },
-      [&] {
-        for (std::size_t n = 0; n < all.size(); ++n)
-          at_line_of(*some[n], [&] { store_wrapped(all[n], {values[n]}); });
-      });
+  code_.at_line(some.front()->line);
+  store_windows(all, values, Way::through_caches);
+  code_.at_line(cursor_.instruction->line);
 }
 
 /// What an element of so many bytes takes of a part of a register.

@@ -160,11 +160,9 @@ class MemoryAccess {
   bool gains(const std::vector<const ptx::Instruction*>& some) const;
   std::vector<const ptx::Instruction*> made_together() const;
   bool is_joined();
-  std::vector<Access> begun(const std::vector<const ptx::Instruction*>& some);
-  llvm::Value* are_near(const std::vector<Access>& all);
+  Access one_access(const std::vector<const ptx::Instruction*>& some);
   void load_joined(const std::vector<const ptx::Instruction*>& some);
   void store_joined(const std::vector<const ptx::Instruction*>& some);
-  void at_line_of(const ptx::Instruction& i, const std::function<void()>& write);
   llvm::Value* element_bits(const WarpValue& value, unsigned p, unsigned bytes);
 
   // ---- copies (copies.cpp) ----

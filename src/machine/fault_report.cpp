@@ -14,28 +14,28 @@ namespace {
 /// An address in the shared window of a cluster.
 std::string describe_window(const Block& block, std::uint64_t address) {
   const exec::ClusterContext& cluster = block.cluster->context;
-  const std::uint64_t offset = address - reinterpret_cast<std::uint64_t>(cluster.window);
-  const std::uint64_t rank = offset / exec::kSharedWindow;
+  const auto offset = static_cast<std::uint32_t>(address - reinterpret_cast<std::uint64_t>(cluster.window));
+  const std::uint32_t rank = offset / exec::kSharedWindow;
   if (rank >= cluster.cta_count)
     return fmt::format("shared address {:#x}: the cluster has {} blocks", offset, cluster.cta_count);
   return fmt::format("offset {:#x} of the shared memory of block {} of the cluster, which has {:#x} bytes",
                      offset % exec::kSharedWindow, rank, cluster.shared_bytes);
 }
 
-/// An address near the block's own memory. Above the start of shared memory it may be a wrong one of either.
+/// An address near the block's own memory. Where shared addresses reach it may be a wrong one of either.
 std::string describe_own(const Block& block, std::uint64_t address) {
-  const auto offset_of = [&](const std::byte* start, const char* name, std::uint64_t size) {
-    return fmt::format("offset {:#x} of the block's {} memory, which has {:#x} bytes",
-                       address - reinterpret_cast<std::uint64_t>(start), name, size);
+  const auto describe = [](std::uint64_t offset, const char* name, std::uint64_t size) {
+    return fmt::format("offset {:#x} of the block's {} memory, which has {:#x} bytes", offset, name, size);
   };
   const std::uint64_t shared = block.task->grid().shared_bytes,
                       local = block.cta.local_stride * block.cta.thread_count;
+  const std::string as_local =
+      describe(address - reinterpret_cast<std::uint64_t>(block.memory.local()), "local", local);
+  const std::uint64_t distance = address - reinterpret_cast<std::uint64_t>(block.memory.shared());
   // The shared memory of a cluster lies elsewhere.
-  if (block.cluster != nullptr || address < reinterpret_cast<std::uint64_t>(block.memory.shared()))
-    return offset_of(block.memory.local(), "local", local);
-  std::string text = offset_of(block.memory.shared(), "shared", shared);
-  if (local != 0) text += ", or " + offset_of(block.memory.local(), "local", local);
-  return text;
+  if (block.cluster != nullptr || distance != exec::shared_distance(distance)) return as_local;
+  const std::string text = describe(static_cast<std::uint32_t>(distance), "shared", shared);
+  return local == 0 ? text : text + ", or " + as_local;
 }
 
 /// An address in the pages of launch parameters.

@@ -296,7 +296,7 @@ struct Miss {
 TEST_P(Clusters, RemoteFaultsAreRaisedWhereTheyComeFrom) {
   const Miss misses[] = {
       {"touch", 4, 0, 0, "of rank 4 in cluster (0,0,0), which has 4 blocks"},
-      {"touch", 300, 0, 0, "of rank 255 in cluster (0,0,0), which has 4 blocks"},
+      {"touch", 300, 0, 0, "of rank 127 in cluster (0,0,0), which has 4 blocks"},
       {"touch", 2, 0x100000, 0, "of rank 2 in cluster (0,0,0): no block can have more than"},
       {"touch", 2, 64, 0, "of rank 2 in cluster (0,0,0): the block has 0x440 bytes"},
       {"touch", 3, 4, 1,

@@ -236,6 +236,26 @@ TEST_P(OneWarp, SharedAddressesWrap) {
   EXPECT_EQ(found, std::vector<std::uint32_t>(32, 7));
 }
 
+// Register and constant add up modulo 2^32, whatever the register: below zero for some lanes or all, beyond
+// 2^31, further from the tile than what is added to addresses of 64 bits (exec::kSharedNear).
+TEST_P(OneWarp, SharedAddressesFarFromTheirRegister) {
+  std::vector<std::uint32_t> want(32);
+  for (std::uint32_t t = 0; t < 32; ++t) want[t] = t * 5 + 3;
+  for (const std::int64_t by : {1100ll, 1ll << 20, 1ll << 28, (1ll << 28) + 4, 1ll << 30, (1ll << 31) - 4,
+                                -1100ll, -(1ll << 28), -(1ll << 28) - 4, -(1ll << 30), -(1ll << 31)})
+    for (const char* lane :
+         {"shl.b32 %b, %t, 2;", "xor.b32 %b, %t, 5; shl.b32 %b, %b, 2;", "mov.u32 %b, 0;"}) {
+      const bool is_uniform = lane[0] == 'm', is_gather = lane[0] == 'x';
+      const std::string body = fmt::format(
+          "mov.u32 %a, tile; mad.lo.u32 %b, %t, 4, %a; mad.lo.u32 %c, %t, 5, 3; st.shared.u32 [%b], %c; "
+          "bar.sync 0; {} add.u32 %b, %b, %a; sub.u32 %b, %b, {}; ld.shared.u32 %c, [%b+{}];",
+          lane, by, by);
+      std::vector<std::uint32_t> expected = want;
+      for (std::uint32_t t = 0; t < 32; ++t) expected[t] = want[is_uniform ? 0 : is_gather ? t ^ 5 : t];
+      EXPECT_EQ(of(body.c_str()), expected) << body;
+    }
+}
+
 TEST_P(OneWarp, SharedAddressesOutsideFault) {
   load_text(fmt::format(kFrame,
                         "mov.u32 %a, tile; shl.b32 %b, %t, 31; add.u32 %b, %b, %a; ld.shared.u32 %c, [%b];"));

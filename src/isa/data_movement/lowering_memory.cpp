@@ -196,7 +196,7 @@ void emit<Op::mapa>(WarpEmitter& e) {
   const Type type = e.type();
   compute(e, type, [&](std::span<const Val> s) {
     Val address = shared_address(e, s[0].as(type), origin), rank = s[1].as(Type::u32);
-    rank = shl(min(rank, rank.like(0xff)), exec::kRankShift);
+    rank = shl(min(rank, rank.like(exec::kNoRank)), exec::kRankShift);
     Val mapped = (rank | (address & address.like(exec::kSharedWindow - 1))).to(Type::u64);
     auto* base = mapped.is_vector() ? e.splat(origin) : origin;
     return Val{&e.ir, e.ir.CreateAdd(mapped.v, base), Type::u64}.to(type);

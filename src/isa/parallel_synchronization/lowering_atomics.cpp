@@ -218,7 +218,7 @@ Places spill_addresses(WarpEmitter& e, const WarpValue& address, bool narrow) {
   }
   const LaneArray array = e.spill(offsets);
   return {[&e, array, base](llvm::Value* lane) {
-            auto* offset = e.ir.CreateZExt(array[lane], e.ir.getInt64Ty());
+            auto* offset = e.ir.CreateSExt(array[lane], e.ir.getInt64Ty());
             return e.code.pointer(e.ir.CreateAdd(offset, base));
           },
           ir.CreateNot(e.masks.any(outside))};

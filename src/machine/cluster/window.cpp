@@ -9,9 +9,7 @@
 namespace raddle::machine {
 namespace {
 constexpr std::uint64_t kAlignment = exec::kMaxClusterSize * exec::kSharedWindow;
-constexpr std::uint64_t kBelowWindow = 64ull << 20;  // a small negative offset must not reach another cluster
-constexpr std::uint64_t kReach = 4ull << 30;         // of a 32-bit shared address
-constexpr std::uint64_t kReserved = kBelowWindow + kAlignment + kReach;
+constexpr std::uint64_t kReserved = exec::kSharedReach + kAlignment + exec::kSharedReach;
 }  // namespace
 
 SharedWindow::~SharedWindow() {
@@ -22,8 +20,8 @@ bool SharedWindow::reserve() {
   if (map_ != nullptr) return true;
   map_ = DeviceSpace::instance().take(kReserved);
   if (map_ == nullptr) return false;
-  const auto first = reinterpret_cast<std::uint64_t>(map_) + kBelowWindow;
-  base_ = map_ + kBelowWindow + (round_up(first, kAlignment) - first);
+  const auto first = reinterpret_cast<std::uint64_t>(map_) + exec::kSharedReach;
+  base_ = map_ + exec::kSharedReach + (round_up(first, kAlignment) - first);
   return true;
 }
 
@@ -48,7 +46,7 @@ void SharedWindow::hand_to(std::uint64_t space) {
 
 bool SharedWindow::covers(std::uint64_t address) const {
   const auto base = reinterpret_cast<std::uint64_t>(base_);
-  return base_ != nullptr && address - (base - kBelowWindow) < kBelowWindow + kReach;
+  return base_ != nullptr && address - (base - exec::kSharedReach) < 2 * exec::kSharedReach;
 }
 
 std::unique_ptr<SharedWindow> WindowPool::take() {

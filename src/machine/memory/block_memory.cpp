@@ -5,15 +5,17 @@
 #include <sys/mman.h>
 
 #include "base/page.h"
+#include "exec/window.h"
 #include "machine/memory/device_space.h"
 
 namespace raddle::machine {
 namespace {
 constexpr std::uint64_t kWindowAlignment = 256ull << 20;
-constexpr std::uint64_t kAboveWindow = 4ull << 30;
-constexpr std::uint64_t kLocalPart = 1ull << 30;  // with what is between; the window follows
-constexpr std::uint64_t kBetween = 64ull << 10;
-constexpr std::uint64_t kBelow = 64ull << 20;  // what lies below is another worker's, or the host's
+constexpr std::uint64_t kLocalPart = 1ull << 30;  // with a guard behind
+constexpr std::uint64_t kBelow = 64ull << 20;     // what lies below is another worker's, or the host's
+// A multiple of 256 MiB but for the guard: both begin in other sets of the caches than 64 KiB of the other.
+constexpr std::uint64_t kBetween = exec::kSharedReach + (64ull << 10);
+static_assert(exec::kSharedReach % kWindowAlignment == 0);
 
 bool commit(std::byte* start, std::uint64_t bytes) {
   return mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
@@ -26,12 +28,13 @@ BlockMemory::~BlockMemory() {
 
 bool BlockMemory::reserve() {
   if (map_ != nullptr) return true;
-  const std::uint64_t bytes = kBelow + kLocalPart + kWindowAlignment + kAboveWindow;
+  const std::uint64_t below = kBelow + kLocalPart + exec::kSharedReach,
+                      bytes = below + kWindowAlignment + exec::kSharedReach;
   map_ = DeviceSpace::instance().take(bytes);
   if (map_ == nullptr) return false;
   map_bytes_ = bytes;
-  const auto first = reinterpret_cast<std::uint64_t>(map_) + kBelow + kLocalPart;
-  window_ = map_ + kBelow + kLocalPart + (round_up(first, kWindowAlignment) - first);
+  const auto first = reinterpret_cast<std::uint64_t>(map_) + below;
+  window_ = map_ + below + (round_up(first, kWindowAlignment) - first);
   return true;
 }
 
@@ -60,8 +63,9 @@ void BlockMemory::hand_to(std::uint64_t space) {
 }
 
 bool BlockMemory::covers(std::uint64_t address) const {
+  constexpr std::uint64_t kBelowWindow = kBelow + kLocalPart + exec::kSharedReach;
   const auto window = reinterpret_cast<std::uint64_t>(window_);
-  return map_ != nullptr && address - (window - kLocalPart - kBelow) < kLocalPart + kBelow + kAboveWindow;
+  return map_ != nullptr && address - (window - kBelowWindow) < kBelowWindow + exec::kSharedReach;
 }
 
 }  // namespace raddle::machine

@@ -2,14 +2,12 @@
 // reservation of address space of which only the needed bytes are committed. Allocated once, reused by block
 // after block (K-10).
 //
-//   | nothing | local memory (<= 1 GiB) | nothing, 64 KiB | shared window, 256-MiB-aligned | nothing |
+//   | nothing | local memory (<= 1 GiB) | nothing, 2.25 GiB | shared window, 256-MiB-aligned | nothing, 2.25 GiB |
 //
-// Nothing lies above the window, up to 4 GiB from its start.
-//
-// Local memory ends, and the window begins, as close together as the guard between them allows (K-11): they
-// share the last level of page tables, and a block that runs over the end of its local memory faults at once.
-// A 32-bit shared address, however wild, stays within the 4 GiB above the window: it cannot reach another
-// block's memory.
+// A shared address, however wild, stays within exec::kSharedReach around the start of the window: it can reach
+// neither another block's memory nor the block's own local one. Local memory lies where it would lie 64 KiB
+// below the window, as caches see it: they distinguish addresses by their lower bits, so that the two do not
+// drive each other out (K-11).
 #pragma once
 
 #include <cstddef>

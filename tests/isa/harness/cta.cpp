@@ -76,10 +76,10 @@ struct Arena {
 
   Arena() {
     constexpr std::size_t kAlign = 256u << 20;
-    constexpr std::size_t kAbove = 4ull << 30;  // a 32-bit shared address reaches nothing else
-    void* raw = mmap(nullptr, kAlign + kAbove, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* raw = mmap(nullptr, kAlign + 2 * exec::kSharedReach, PROT_NONE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     RADDLE_ASSERT(raw != MAP_FAILED, "no address space for the shared window");
-    auto base = (reinterpret_cast<std::uintptr_t>(raw) + kAlign - 1) & ~(kAlign - 1);
+    auto base = (reinterpret_cast<std::uintptr_t>(raw) + exec::kSharedReach + kAlign - 1) & ~(kAlign - 1);
     shared = reinterpret_cast<std::byte*>(base);
     for (unsigned rank = 0; rank < exec::kMaxClusterSize; ++rank)
       mprotect(shared + rank * exec::kSharedWindow, 256u << 10, PROT_READ | PROT_WRITE);
