@@ -1,4 +1,5 @@
 """tools/run_tests counts what a suite did, and a suite that dies or runs nothing is a failure."""
+import glob
 import os
 import subprocess
 import sys
@@ -72,6 +73,74 @@ class RunTests(unittest.TestCase):
                 done = subprocess.run([sys.executable, os.path.join(ROOT, "tools/run_tests"), "--total", tally.name],
                                       stdout=subprocess.PIPE, text=True)
                 self.assertEqual((done.stdout.splitlines()[-1], done.returncode), (expected, code))
+
+
+class Turns(unittest.TestCase):
+    """Of sanitizers' suites (tests/turns.py): what a day leaves out runs on the next, and is counted."""
+
+    PROGRAMS = ("test_base", "test_kernels", "test_machine")
+    SUITES = {"cli.run": "true", "kernels": "true", "unit.base": "true", "unit.machine": "true", "unit.machine.rest": "true"}
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write("CTestTestfile.cmake", "".join(f"add_test({name} {program})\n" for name, program in self.SUITES.items()))
+        rule = "CXX_EXECUTABLE_LINKER__{}_RelWithDebInfo"
+        self.write("build.ninja", "".join(f"rule {rule.format(name)}\n  command = false\nbuild bin/{name}: {rule.format(name)}\n"
+                                          for name in self.PROGRAMS) + "build all: phony bin/" + " bin/".join(self.PROGRAMS) + "\n"
+                                       + "rule kept\n  command = true\nbuild build.ninja: kept\n  generator = 1\n")
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w") as file:
+            file.write(text)
+
+    def call(self, *arguments, program="tools/run_tests", **environment):
+        plain = {name: value for name, value in os.environ.items() if not name.startswith("RADDLE_TEST_")}
+        return subprocess.run([sys.executable, os.path.join(ROOT, program), *arguments], stdout=subprocess.PIPE, text=True,
+                              env=plain | environment)
+
+    def day(self, **environment):
+        """The suites that ran, and the programs that are to be built."""
+        output = self.call("--in-turns", self.folder, **environment).stdout
+        ran = {line.split()[1] for line in output.splitlines() if line.startswith("ok ") and line.split()[2] == "1"}
+        rest = len(self.SUITES) - len(ran)
+        self.assertEqual(output.splitlines()[-1], f"{len(ran)} passed, 0 failed, {rest} skipped")
+        self.assertEqual(output.count("the turn of other suites (RADDLE_TEST_SEED)"), rest)
+        return ran, set(self.call("--programs", self.folder, **environment).stdout.split())
+
+    def test_two_days_are_all(self):
+        even, odd = self.day(RADDLE_TEST_SEED="20261128"), self.day(RADDLE_TEST_SEED="20261129")
+        self.assertEqual(even, ({"kernels", "unit.base"}, {"bin/test_base", "bin/test_kernels"}))
+        self.assertEqual(odd, (set(self.SUITES) - {"kernels"}, {"bin/test_base", "bin/test_machine"}))
+        self.assertEqual(even[0] | odd[0], set(self.SUITES))
+
+    def test_exhaustive_asks_for_all(self):
+        everything = self.day(RADDLE_TEST_EXHAUSTIVE="1")
+        self.assertEqual(everything, (set(self.SUITES), {"bin/" + name for name in self.PROGRAMS}))
+
+    def test_by_hand_all_suites_run(self):
+        self.assertIn("5 passed, 0 failed, 0 skipped", self.call(self.folder).stdout)
+
+    def test_thread_sanitizer_has_the_even_days(self):
+        for environment, status in (({"RADDLE_TEST_SEED": "2"}, 0), ({"RADDLE_TEST_SEED": "3"}, 1),
+                                    ({"RADDLE_TEST_SEED": "3", "RADDLE_TEST_EXHAUSTIVE": "1"}, 0)):
+            self.assertEqual(self.call("--tsan", program="tests/turns.py", **environment).returncode, status)
+
+    def test_the_table_names_suites_that_there_are(self):
+        """A suite that was renamed would run every day."""
+        sys.path.insert(0, os.path.join(ROOT, "tests"))
+        import turns
+        text = ""
+        for folder in ("tests", "fuzz"):
+            for path in glob.glob(os.path.join(ROOT, folder, "**/CMakeLists.txt"), recursive=True):
+                with open(path) as file:
+                    text += file.read()
+        for _, program, _ in turns.SANITIZED:
+            if program:
+                folder = program.split("_", 1)[1]
+                named = rf"{program}\b|raddle_fuzz\({folder} |\bfolder [^)]*\b{folder}\b|raddle_unit_tests\({folder} "
+                self.assertRegex(text, named)
 
 
 if __name__ == "__main__":
