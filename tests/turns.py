@@ -22,6 +22,8 @@ SANITIZED = (
     (0, "test_hardware", r"hardware(\..*)?"),
     (0, "test_graph", r"unit\.graph"),
     (0, "test_approximate", "approximate"),
+    (0, "test_isa", r"isa\..*"),
+    (0, "test_attacks", "attacks"),
     (0, "fuzz_parse", r"fuzz\.parse"),
     (0, "fuzz_fatbin", r"fuzz\.fatbin"),
     (0, "fuzz_arguments", r"fuzz\.arguments"),
@@ -36,6 +38,7 @@ SANITIZED = (
     (1, "test_runtime", r"unit\.runtime"),
     (1, "test_cudart", r"unit\.cudart"),
     (1, "test_ptx", r"unit\.ptx"),
+    (1, "run_examples", r"examples\.interp(\..*)?"),
     (1, None, r"cli\.(cc|distribute|docs|page|run)"),
 )
 TSAN = 0

@@ -9,7 +9,7 @@ In its comments a program may say:
   // headers: WHEEL DIR headers in a folder of a wheel, which pip brings from PyPI; skipped where it cannot
   // output: LINE       a line that it must print
   // devices: LIST...   run with each of these as RADDLE_DEVICE, under each translation
-  // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses, every third day
+  // slow: WHY          only with RADDLE_TEST_ALL, for one of its targets, which RADDLE_TEST_SEED chooses, every sixth day
   // missing: WHAT      skipped: Raddle lacks something
   // missing 90: WHAT   for that target only
 
@@ -35,7 +35,7 @@ from turns import ALL, EXHAUSTIVE, SEED  # noqa: E402
 
 NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 LIBRARIES = os.environ.get("RADDLE_LIB", os.path.join(os.path.dirname(os.path.dirname(HERE)), "build", "lib"))
-TURNS = 3  # days until all slow programs had theirs
+TURNS = 6  # days until all slow programs had theirs
 ALSO_STATIC = ("vector_add", "symbols")  # without RADDLE_TEST_EXHAUSTIVE; with it, every program of one target
 LINKS = {"shared": ["-cudart", "shared"], "static": [f"-L{LIBRARIES}"]}
 
