@@ -194,8 +194,8 @@ class AddressSpace final : private TaskDispatcher {
   std::mutex queues_mutex_;
   std::map<std::uint64_t, Task*> queues_;  // by their records' addresses
   bool is_confined_ = false;
-  std::atomic<std::uint64_t> next_grid_id_{1};
-  std::atomic<bool> failed_{false}, cancelled_{false};
+  alignas(64) std::atomic<std::uint64_t> next_grid_id_{1};  // no line that workers read
+  alignas(64) std::atomic<bool> failed_{false}, cancelled_{false};
   std::atomic<bool> given_up_{false};             // failed or cancelled: no work starts
   std::atomic<std::uint64_t> cluster_memory_{0};  // slots of cluster-wide memory (W-24), once wanted
   mutable std::mutex failure_mutex_;

@@ -326,7 +326,7 @@ Result<std::vector<Event>> ExecutableGraph::launch(Stream& stream, std::span<con
 
 namespace {
 double occupancy_of(const Task& task, const machine::Machine& machine) {
-  if (!task.is_grid()) return 0;
+  if (!task.is_grid() || task.started_ns.load(std::memory_order_relaxed) == 0) return 0;
   const machine::MachineShape& shape = machine.shape();
   const std::uint32_t per_sm = machine::slots_per_sm(shape.sm, machine::needs_of(task.grid(), shape.sm));
   const std::uint64_t most = std::uint64_t{per_sm} * shape.sm_count();

@@ -61,6 +61,7 @@ GridKind kind_of(const GridWork& work) {
 void LaunchControllers::describe(Task& task) {
   const GridWork& work = task.grid();
   Task::Distribution& grid = task.distribution;
+  grid = {};
   grid.id = ++grids_;
   grid.needs = needs_of(work, shape_.sm);
   grid.kind = kind_of(work);

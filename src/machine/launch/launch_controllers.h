@@ -214,12 +214,13 @@ class LaunchControllers : private LaunchSink {
 
   const MachineShape& shape_;
   const bool has_pools_;
-  base::SpinningMutex mutex_;
   Distributor distributor_;
-  ClusterPool clusters_;
-  WindowPool windows_;
   std::vector<Sm> sms_;
   const exec::ClusterNetwork network_;  // of their tables
+  // Launches that look at the above do not need the lock's cache line.
+  alignas(64) base::SpinningMutex mutex_;
+  ClusterPool clusters_;
+  WindowPool windows_;
   BarrierSlots barriers_;
   SmOwners sm_owners_;
   std::vector<Owner> owners_;             // by worker

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/fetch.h"
 #include "base/futex.h"
 #include "machine/tasks/children.h"
 
@@ -80,8 +81,9 @@ void Task::fetch_awaiting() const {
 
 void Task::fetch() const {
   constexpr std::size_t kLine = 64;
-  const auto* const bytes = reinterpret_cast<const char*>(this);
-  for (std::size_t i = 0; i < sizeof(Task); i += kLine) __builtin_prefetch(bytes + i, 1);
+  const auto* bytes = reinterpret_cast<const char*>(this);
+  const auto* const end = reinterpret_cast<const char*>(&fault);
+  for (; bytes < end; bytes += kLine) base::fetch_to_write(bytes);
 }
 
 Task::~Task() { delete family_.load(std::memory_order_relaxed); }
@@ -94,7 +96,8 @@ Children& Task::family() {
   return *known;
 }
 
-// `graph.submitted` is the scheduler's: whether it looks at the task.
+// `graph.submitted` is the scheduler's: whether it looks at the task. `distribution` stays that of a finished
+// grid until the launch controllers describe another one: its lines are those of the core that does.
 void Task::renew() {
   if (const auto* grid = std::get_if<GridWork>(&work); grid != nullptr && grid->cooperative)
     set_grid_workspace();  // its memory is there
@@ -103,7 +106,6 @@ void Task::renew() {
   preempted.store(false, std::memory_order_relaxed);
   started_ns.store(0, std::memory_order_relaxed);
   finished_ns = 0;
-  distribution = {};
   awaited_by.store(nullptr, std::memory_order_relaxed);
   graph.waiting_for = 0;
   graph.successors.clear();

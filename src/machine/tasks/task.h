@@ -77,17 +77,17 @@ class alignas(128) Task {
   bool take_parameter_buffer() { return set_parameters({buffer_.host, parameter_bytes_}); }
   std::uint64_t parameter_bytes() const { return parameter_bytes_; }
 
+  // How far it is, on one cache line, which whoever runs it writes.
   // Completion: 0 pending, 1 pending with sleepers, 2 done.
-  std::atomic<std::uint32_t> state{0};
+  alignas(64) std::atomic<std::uint32_t> state{0};
   static constexpr std::uint32_t kDone = 2;
   bool done() const { return state.load(std::memory_order_acquire) == kDone; }
   void wait();
   /// Set before completion. A task that was cancelled because of an earlier fault has FaultKind::cancelled.
   std::atomic<std::uint32_t> stop{0};  ///< FaultKind; non-zero: start nothing more of it, abandon what runs
-  /// Its CTAs shall leave their SMs in the middle (Distributor::park); set and cleared under the launch lock.
-  std::atomic<bool> preempted{false};
-  exec::Fault fault;  ///< valid when done and stop is non-zero
-
+  // Times in nanoseconds of the steady clock, 0 if unknown: first CTA granted, all done.
+  std::atomic<std::uint64_t> started_ns{0};
+  std::uint64_t finished_ns = 0;
   /// Tasks that have not ended and before whose end this one may begin: griddepcontrol.wait waits for
   /// 0.
   std::atomic<std::uint64_t> prerequisites{0};
@@ -97,39 +97,27 @@ class alignas(128) Task {
   std::atomic<std::uint64_t> triggered{0};
   /// CTAs that have begun, where the grid counts them.
   std::atomic<std::uint64_t> begun{0};
+  /// Its CTAs shall leave their SMs in the middle (Distributor::park); set and cleared under the launch lock.
+  std::atomic<bool> preempted{false};
 
-  // Times in nanoseconds of the steady clock, 0 if unknown: first CTA granted, all done.
-  std::atomic<std::uint64_t> started_ns{0};
-  std::uint64_t finished_ns = 0;
-
-  /// The grid as the distributor sees it; the launch controllers' own, under their lock.
-  struct Distribution : Grid {
-    Task* task = nullptr;     ///< this one, once it has been added
-    std::uint64_t heard = 0;  ///< CTAs in the masks that were broadcast: the next one's launch index
-  } distribution;
-
+  // What comes behind it, on one cache line, which whoever submits that writes and whoever ends this.
   /// A task that waits for this one, if any does. While this one is not complete, neither is that.
-  std::atomic<const Task*> awaited_by{nullptr};
-  /// Called by whoever is about to end this one, which is not complete.
-  void fetch_awaiting() const;
-  /// Will be written soon, and was written by another core.
-  void fetch() const;
-
-  // Owned by the task scheduler, under its lock.
+  alignas(64) std::atomic<const Task*> awaited_by{nullptr};
+  std::atomic<std::uint32_t> references{0};
+  // A grid that launches others is complete when these are; one that began before the end of others, when
+  // these are. Owned by the task scheduler.
+  std::atomic<std::uint32_t> unfinished{1};  ///< its own work, its children, its prerequisites
+  // Owned by the task scheduler, under its lock; `next` of a pooled task is its list's.
   struct Graph {
     std::uint32_t waiting_for = 0;
+    bool submitted = false, triggered = false, begun = false, complete = false;
+    Task* next = nullptr;  ///< list of ready or pooled tasks
     Successors successors;
     std::vector<Task*> dependents;  ///< may begin when it has `triggered`; are complete after it
     std::vector<Task*> followers;   ///< wait until it has `begun`
-    Task* next = nullptr;           ///< list of ready or pooled tasks
-    bool submitted = false, triggered = false, begun = false, complete = false;
   } graph;
-
-  // A grid that launches others is complete when these are; one that began before the end of others, when
-  // these are. Owned by the task scheduler.
   Task* parent = nullptr;                         ///< of a child; holds a reference
   std::atomic<std::uint64_t>* counted = nullptr;  ///< of a child: as one of so many of the launching block's
-  std::atomic<std::uint32_t> unfinished{1};       ///< its own work, its children, its prerequisites
   /// What belongs to it as a parent; made at the first call.
   Children& family();
   Children* family_if_any() const { return family_.load(std::memory_order_acquire); }
@@ -139,9 +127,12 @@ class alignas(128) Task {
   bool counts_touches = false;  ///< some blocks of the grid have `counting` in place of its context
   std::unique_ptr<exec::LaunchContext> counting;
 
-  std::atomic<std::uint32_t> references{0};
   /// As before its submission, with its work. Nothing waits for it.
   void renew();
+  /// Called by whoever is about to end this one, which is not complete.
+  void fetch_awaiting() const;
+  /// Will be written soon, and was written by another core.
+  void fetch() const;
   ~Task();
 
  private:
@@ -151,6 +142,17 @@ class alignas(128) Task {
   LaunchPiece parameters_;
   LaunchPiece buffer_;  // workspace of a cooperative grid, or what take_parameter_buffer() takes
   std::uint64_t parameter_bytes_ = 0;
+
+ public:
+  // Last, as no launch touches it: only who runs the task.
+  exec::Fault fault;  ///< valid when done and stop is non-zero
+  /// The grid as the distributor sees it; the launch controllers' own, under their lock. Of an earlier grid,
+  /// which has finished, until this one is added.
+  struct Distribution : Grid {
+    Task* task = nullptr;     ///< this one, once it has been added
+    std::uint64_t heard = 0;  ///< CTAs in the masks that were broadcast: the next one's launch index
+  };
+  alignas(64) Distribution distribution;
 };
 
 }  // namespace raddle::machine

@@ -24,21 +24,23 @@ std::uint64_t now_ns() {
 // (K-10).
 void TaskScheduler::grow_pool() {
   constexpr int kBatch = 64;
+  const std::lock_guard lock(mutex_);
   for (int i = 0; i < kBatch; ++i) {
     all_.push_back(std::make_unique<Task>(pages_));
     Task& task = *all_.back();
     task.graph.successors.reserve(4);
-    pool_.append(task);
+    task.graph.next = std::exchange(pool_, &task);
   }
 }
 
 Task* TaskScheduler::acquire() {
   Task *task = nullptr, *next = nullptr;
   {
-    std::lock_guard lock(mutex_);
-    if (pool_.first == nullptr) grow_pool();
-    task = pool_.take();
-    next = pool_.first;
+    std::lock_guard lock(pool_mutex_);
+    if (pool_ == nullptr) pool_ = released_.exchange(nullptr, std::memory_order_acquire);
+    if (pool_ == nullptr) grow_pool();
+    task = pool_;
+    next = pool_ = task->graph.next;
   }
   if (next != nullptr) next->fetch();
   task->priority = 0;
@@ -50,17 +52,19 @@ Task* TaskScheduler::acquire() {
 void TaskScheduler::release(Task* task) {
   if (task == nullptr || task->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   task->work = MarkerWork{};  // what it holds must not outlive it
-  std::lock_guard lock(mutex_);
-  task->graph.submitted = false;
-  pool_.append(*task);
+  Task* first = released_.load(std::memory_order_relaxed);
+  do {
+    task->graph.next = first;
+  } while (!released_.compare_exchange_weak(first, task, std::memory_order_release, std::memory_order_relaxed));
 }
 
 void TaskScheduler::submit(std::span<const Submission> batch) {
   TaskList ready;
-  pending_.fetch_add(static_cast<std::uint32_t>(batch.size()), std::memory_order_relaxed);
   dispatcher_.submitted();
   {
     std::lock_guard lock(mutex_);
+    const std::uint32_t before = submitted_.load(std::memory_order_relaxed);
+    submitted_.store((before + static_cast<std::uint32_t>(batch.size())) & ~kSleepers, std::memory_order_relaxed);
     for (const auto& [task, after, after_trigger, after_begin] : batch) {
       retain(*task);  // until complete
       task->graph.submitted = true;
@@ -152,6 +156,7 @@ void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held
   if (!is_marker(task) || task.finished_ns == 0) task.finished_ns = now_ns();
   {
     std::lock_guard lock(mutex_);
+    task.graph.submitted = false;  // nobody who asks for pending tasks looks at it from now on
     task.graph.complete = true;
     if (!is_in_loop(task)) ++completed_;
     let_begin(task, ready);
@@ -170,17 +175,20 @@ void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held
   dispatcher_.ended(task);
   if (task.state.exchange(2, std::memory_order_acq_rel) == 1) base::futex_wake(task.state, 1 << 30);
   release(&task);
-  one_less_pending();
+  one_more_ended();
 }
 
 /// Wakes those in wait_all, if there are any, and it was the last: a wake-up for nobody costs as much as a
 /// task. They may destroy the scheduler then, so that who sleeps is said by the same word.
-void TaskScheduler::one_less_pending() {
-  std::uint32_t before = pending_.load(std::memory_order_relaxed);
-  while (!pending_.compare_exchange_weak(before, (before & ~kSleepers) == 1 ? 0 : before - 1,
-                                         std::memory_order_acq_rel, std::memory_order_relaxed)) {
-  }
-  if (before == (kSleepers | 1)) base::futex_wake(pending_, 1 << 30);
+void TaskScheduler::one_more_ended() {
+  std::uint32_t before = ended_.load(std::memory_order_acquire), after = 0;
+  bool wakes = false;
+  do {
+    after = (before + 1) & ~kSleepers;
+    wakes = (before & kSleepers) != 0 && after == submitted_.load(std::memory_order_relaxed);
+    if (!wakes) after |= before & kSleepers;
+  } while (!ended_.compare_exchange_weak(before, after, std::memory_order_acq_rel, std::memory_order_acquire));
+  if (wakes) base::futex_wake(ended_, 1 << 30);
 }
 
 void TaskScheduler::hold(Task& parent) {
@@ -227,7 +235,10 @@ bool TaskScheduler::launch_tail(Task& task) {
 
 /// Part of what keeps a task from being complete is over. @returns whether that was all
 bool TaskScheduler::is_over(Task& task) {
-  if (task.unfinished.fetch_sub(1, std::memory_order_acq_rel) != 1 || launch_tail(task)) return false;
+  // Whoever adds a part is one: where there is one part, nobody else does.
+  const bool is_last = task.unfinished.load(std::memory_order_acquire) == 1 ||
+                       task.unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  if (!is_last || launch_tail(task)) return false;
   if (Children* family = task.family_if_any()) {
     const std::lock_guard lock(family->mutex);
     for (auto* map : {&family->prepared, &family->streams, &family->events}) {
@@ -326,9 +337,12 @@ bool TaskScheduler::only_callbacks_left() {
 }
 
 void TaskScheduler::wait_all() {
-  for (std::uint32_t pending; (pending = pending_.load(std::memory_order_acquire)) != 0;)
-    if (pending_.compare_exchange_strong(pending, pending | kSleepers, std::memory_order_relaxed))
-      base::futex_wait(pending_, pending | kSleepers);
+  for (;;) {
+    std::uint32_t ended = ended_.load(std::memory_order_acquire);
+    if ((ended & ~kSleepers) == submitted_.load(std::memory_order_relaxed)) return;
+    if (ended_.compare_exchange_strong(ended, ended | kSleepers, std::memory_order_relaxed))
+      base::futex_wait(ended_, ended | kSleepers);
+  }
 }
 
 }  // namespace raddle::machine

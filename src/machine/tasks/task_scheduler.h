@@ -79,8 +79,12 @@ class TaskScheduler {
   void hold(Task& parent);
   /// Blocks until every submitted task has completed.
   void wait_all();
-  bool idle() const { return pending_.load(std::memory_order_acquire) == 0; }  ///< they all have
-  std::uint64_t completed();                                                   ///< number of tasks, so far
+  /// They all have. What has ended is read first: it is never ahead of what was submitted.
+  bool idle() const {
+    const std::uint32_t ended = ended_.load(std::memory_order_acquire) & ~kSleepers;
+    return ended == submitted_.load(std::memory_order_relaxed);
+  }
+  std::uint64_t completed();  ///< number of tasks, so far
   /// What is submitted and not complete, each with a reference for the caller to release.
   std::vector<Task*> pending();
   /// Where parameters of its tasks lie.
@@ -112,18 +116,23 @@ class TaskScheduler {
   void end_part(Task& task, TaskList& ready, std::vector<Task*>& held);
   bool is_over(Task& task);
   bool launch_tail(Task& task);
-  void one_less_pending();
+  void one_more_ended();
 
   TaskDispatcher& dispatcher_;
   LaunchPages pages_;
-  base::SpinningMutex mutex_;
-  /// The one that has been in it longest is taken first, so that the next one is known: it is fetched from
-  /// the core that ended it while a launch is still at the one before.
-  TaskList pool_;
-  std::vector<std::unique_ptr<Task>> all_;
+  // What threads that submit write, what both sides do, and what those write that end tasks: each on cache
+  // lines of its own, so that a launch waits for as few as can be from the core that ends the one before.
+  /// Tasks that nobody uses, taken from the list of those that were released whenever there are none left. The
+  /// next one is known, and fetched from the core that ended it while a launch is still at the one before.
+  alignas(64) base::SpinningMutex pool_mutex_;
+  Task* pool_ = nullptr;
+  alignas(64) base::SpinningMutex mutex_;
+  std::atomic<std::uint32_t> submitted_{0};  // tasks, in 31 bits; changed under the lock
   std::uint64_t completed_ = 0;
-  static constexpr std::uint32_t kSleepers = 1u << 31;  // in pending_: somebody sleeps in wait_all
-  std::atomic<std::uint32_t> pending_{0};               // submitted, not complete
+  std::vector<std::unique_ptr<Task>> all_;
+  alignas(64) std::atomic<Task*> released_{nullptr};
+  alignas(64) std::atomic<std::uint32_t> ended_{0};     // tasks, in 31 bits
+  static constexpr std::uint32_t kSleepers = 1u << 31;  // in ended_: somebody sleeps in wait_all
   std::atomic<std::uint32_t> pending_children_{0};      // adopted, not complete
 };
 
