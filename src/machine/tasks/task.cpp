@@ -107,7 +107,7 @@ void Task::renew() {
   started_ns.store(0, std::memory_order_relaxed);
   finished_ns = 0;
   awaited_by.store(nullptr, std::memory_order_relaxed);
-  graph.waiting_for = 0;
+  graph.waiting_for.store(0, std::memory_order_relaxed);
   graph.successors.clear();
   graph.dependents.clear();
   graph.followers.clear();

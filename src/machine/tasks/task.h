@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/spinning_mutex.h"
 #include "exec/fault.h"
 #include "machine/memory/launch_pages.h"
 #include "machine/tasks/work.h"
@@ -107,11 +108,13 @@ class alignas(128) Task {
   // A grid that launches others is complete when these are; one that began before the end of others, when
   // these are. Owned by the task scheduler.
   std::atomic<std::uint32_t> unfinished{1};  ///< its own work, its children, its prerequisites
-  // Owned by the task scheduler, under its lock; `next` of a pooled task is its list's.
+  /// The task scheduler's.
   struct Graph {
-    std::uint32_t waiting_for = 0;
-    bool submitted = false, triggered = false, begun = false, complete = false;
-    Task* next = nullptr;  ///< list of ready or pooled tasks
+    base::SpinningMutex mutex;  ///< of all that follows, but for what is atomic and `next`
+    std::atomic<std::uint32_t> waiting_for{0};
+    std::atomic<bool> submitted{false};  ///< and not complete
+    bool triggered = false, begun = false, complete = false;
+    Task* next = nullptr;  ///< of whoever has it: in a list of ready or pooled tasks
     Successors successors;
     std::vector<Task*> dependents;  ///< may begin when it has `triggered`; are complete after it
     std::vector<Task*> followers;   ///< wait until it has `begun`

@@ -43,10 +43,6 @@ void TaskScheduler::start(Task& launch) {
   const GraphWork& work = *std::get_if<GraphWork>(&launch.work);
   const TaskGraph& graph = *work.graph;
   graph.set_conditions();
-  {
-    const std::lock_guard lock(mutex_);  // whoever asks for pending tasks sees none of them half renewed
-    for (const auto& task : graph.tasks()) task->graph.submitted = false;
-  }
   for (const auto& task : graph.tasks()) {
     task->renew();
     task->parent = &launch;

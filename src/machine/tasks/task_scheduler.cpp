@@ -1,4 +1,5 @@
-// One lock over the graph of tasks; held for a few instructions per launch and per completion.
+// Each task has a lock over what comes behind it, on the cache line that a launch behind it and its own end
+// write anyway; held for a few instructions per launch and per completion.
 #include "machine/tasks/task_scheduler.h"
 
 #include <algorithm>
@@ -58,66 +59,110 @@ void TaskScheduler::release(Task* task) {
   } while (!released_.compare_exchange_weak(first, task, std::memory_order_release, std::memory_order_relaxed));
 }
 
+namespace {
+/// One less that the task waits for. @returns whether it was the last: where there is one, nobody else takes
+/// it off
+bool is_awaited_last(Task& task) {
+  std::atomic<std::uint32_t>& left = task.graph.waiting_for;
+  if (left.load(std::memory_order_acquire) != 1) return left.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  left.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+std::uint32_t links_of(const TaskScheduler::Submission& one) {
+  const auto is_one = [](const Task* task) { return task != nullptr; };
+  return static_cast<std::uint32_t>(std::ranges::count_if(one.after, is_one) +
+                                    std::ranges::count_if(one.after_trigger, is_one) +
+                                    std::ranges::count_if(one.after_begin, is_one));
+}
+
+/// Puts the task behind those that it comes after. @returns how many of these it need not wait for
+std::uint32_t link(const TaskScheduler::Submission& one) {
+  const auto& [task, after, after_trigger, after_begin] = one;
+  std::uint32_t passed = 0;
+  for (Task* const dependency : after) {
+    if (dependency == nullptr) continue;
+    const std::lock_guard lock(dependency->graph.mutex);
+    if (dependency->graph.complete) {
+      ++passed;
+      continue;
+    }
+    dependency->graph.successors.push_back(task);
+    dependency->awaited_by.store(task, std::memory_order_release);
+  }
+  for (Task* const dependency : after_trigger) {
+    if (dependency == nullptr) continue;
+    const std::lock_guard lock(dependency->graph.mutex);
+    passed += dependency->graph.triggered;
+    if (dependency->graph.complete) continue;
+    dependency->graph.dependents.push_back(task);
+    task->prerequisites.fetch_add(1, std::memory_order_relaxed);
+    task->unfinished.fetch_add(1, std::memory_order_relaxed);
+  }
+  for (Task* const dependency : after_begin) {
+    if (dependency == nullptr) continue;
+    const std::lock_guard lock(dependency->graph.mutex);
+    if (dependency->graph.begun)
+      ++passed;
+    else
+      dependency->graph.followers.push_back(task);
+  }
+  return passed;
+}
+}  // namespace
+
+/// While the tasks are put behind others, one more keeps each from beginning, unless there is but one, behind
+/// at most one: that one alone can let it begin, and nobody has it else.
 void TaskScheduler::submit(std::span<const Submission> batch) {
   TaskList ready;
+  submitted_.fetch_add(static_cast<std::uint32_t>(batch.size()), std::memory_order_relaxed);
   dispatcher_.submitted();
-  {
-    std::lock_guard lock(mutex_);
-    const std::uint32_t before = submitted_.load(std::memory_order_relaxed);
-    submitted_.store((before + static_cast<std::uint32_t>(batch.size())) & ~kSleepers, std::memory_order_relaxed);
-    for (const auto& [task, after, after_trigger, after_begin] : batch) {
-      retain(*task);  // until complete
-      task->graph.submitted = true;
-      for (Task* dependency : after) {
-        if (dependency == nullptr || dependency->graph.complete) continue;
-        dependency->graph.successors.push_back(task);
-        dependency->awaited_by.store(task, std::memory_order_release);
-        ++task->graph.waiting_for;
-      }
-      for (Task* dependency : after_trigger) {
-        if (dependency == nullptr || dependency->graph.complete) continue;
-        dependency->graph.dependents.push_back(task);
-        task->prerequisites.fetch_add(1, std::memory_order_relaxed);
-        task->unfinished.fetch_add(1, std::memory_order_relaxed);
-        if (!dependency->graph.triggered) ++task->graph.waiting_for;
-      }
-      for (Task* dependency : after_begin) {
-        if (dependency == nullptr || dependency->graph.complete || dependency->graph.begun) continue;
-        dependency->graph.followers.push_back(task);
-        ++task->graph.waiting_for;
-      }
-      if (task->graph.waiting_for == 0) ready.append(*task);
+  for (const Submission& one : batch) {
+    Task& task = *one.task;
+    retain(task);  // until complete
+    const std::uint32_t links = links_of(one);
+    const bool is_plain = batch.size() == 1 && links <= 1;
+    task.graph.waiting_for.store(links + !is_plain, std::memory_order_relaxed);
+    task.graph.submitted.store(true, std::memory_order_release);
+    const std::uint32_t passed = link(one);
+    if (!is_plain) {
+      task.graph.waiting_for.fetch_sub(passed, std::memory_order_acq_rel);
+    } else if (passed == links) {
+      task.graph.waiting_for.store(0, std::memory_order_relaxed);
+      ready.append(task);
     }
   }
+  if (batch.size() != 1 || links_of(batch[0]) > 1)
+    for (const Submission& one : batch)
+      if (is_awaited_last(*one.task)) ready.append(*one.task);
   run(ready);
 }
 
 void TaskScheduler::renew(Task& task) {
-  const std::lock_guard lock(mutex_);
-  RADDLE_ASSERT(task.graph.complete, "a task is renewed that is not complete");
-  task.graph.submitted = false;
+  RADDLE_ASSERT(!task.graph.submitted.load(std::memory_order_relaxed) && task.graph.complete,
+                "a task is renewed that is not complete");
   task.renew();
 }
 
-// The lock is held.
+// The task's lock is held.
 void TaskScheduler::let_begin(Task& task, TaskList& ready) {
   if (std::exchange(task.graph.triggered, true)) return;
   for (Task* dependent : task.graph.dependents)
-    if (--dependent->graph.waiting_for == 0) ready.append(*dependent);
+    if (is_awaited_last(*dependent)) ready.append(*dependent);
 }
 
-// The lock is held.
+// The task's lock is held.
 void TaskScheduler::let_follow(Task& task, TaskList& ready) {
   task.graph.begun = true;
   for (Task* follower : task.graph.followers)
-    if (--follower->graph.waiting_for == 0) ready.append(*follower);
+    if (is_awaited_last(*follower)) ready.append(*follower);
   task.graph.followers.clear();
 }
 
 void TaskScheduler::begun(Task& task) {
   TaskList ready;
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(task.graph.mutex);
     let_follow(task, ready);
   }
   run(ready);
@@ -126,14 +171,14 @@ void TaskScheduler::begun(Task& task) {
 void TaskScheduler::trigger(Task& task) {
   TaskList ready;
   {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(task.graph.mutex);
     let_begin(task, ready);
   }
   run(ready);
 }
 
 std::vector<Task*> TaskScheduler::dependents(Task& task) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(task.graph.mutex);
   for (Task* dependent : task.graph.dependents) retain(*dependent);
   return task.graph.dependents;
 }
@@ -148,17 +193,22 @@ bool is_in_loop(const Task& task) {
 
 /// A marker does nothing: it is over when what it waited for is, whoever gets to it when.
 bool is_marker(const Task& task) { return std::holds_alternative<MarkerWork>(task.work); }
+/// What it waited for may end at once on several threads.
+void tell_end(Task& marker, std::uint64_t ended_ns) {
+  const std::lock_guard lock(marker.graph.mutex);
+  marker.finished_ns = std::max(marker.finished_ns, ended_ns);
+}
 }  // namespace
 
 // Marks one task complete and appends what it made ready, in the order of submission.
 // @param held  receives those that it kept from being complete, a part of whom is over now
 void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held) {
   if (!is_marker(task) || task.finished_ns == 0) task.finished_ns = now_ns();
+  if (!is_in_loop(task)) completed_.fetch_add(1, std::memory_order_relaxed);
   {
-    std::lock_guard lock(mutex_);
-    task.graph.submitted = false;  // nobody who asks for pending tasks looks at it from now on
+    const std::lock_guard lock(task.graph.mutex);
+    task.graph.submitted.store(false, std::memory_order_relaxed);  // who looks at what is pending is over it
     task.graph.complete = true;
-    if (!is_in_loop(task)) ++completed_;
     let_begin(task, ready);
     let_follow(task, ready);
     held.insert(held.end(), task.graph.dependents.begin(), task.graph.dependents.end());
@@ -166,8 +216,8 @@ void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held
       dependent->prerequisites.fetch_sub(1, std::memory_order_release);
     task.graph.dependents.clear();
     task.graph.successors.take_all([&](Task& successor) {
-      if (is_marker(successor)) successor.finished_ns = std::max(successor.finished_ns, task.finished_ns);
-      if (--successor.graph.waiting_for == 0) ready.append(successor);
+      if (is_marker(successor)) tell_end(successor, task.finished_ns);
+      if (is_awaited_last(successor)) ready.append(successor);
     });
   }
   if (const auto* graph = std::get_if<GraphWork>(&task.work); graph != nullptr && graph->is_claimed)
@@ -185,7 +235,7 @@ void TaskScheduler::one_more_ended() {
   bool wakes = false;
   do {
     after = (before + 1) & ~kSleepers;
-    wakes = (before & kSleepers) != 0 && after == submitted_.load(std::memory_order_relaxed);
+    wakes = (before & kSleepers) != 0 && after == submitted();
     if (!wakes) after |= before & kSleepers;
   } while (!ended_.compare_exchange_weak(before, after, std::memory_order_acq_rel, std::memory_order_acquire));
   if (wakes) base::futex_wake(ended_, 1 << 30);
@@ -256,7 +306,7 @@ bool TaskScheduler::is_over(Task& task) {
 /// take.
 void TaskScheduler::end_own_work(Task& task, TaskList& ready) {
   if (task.prerequisites.load(std::memory_order_relaxed) != 0 && task.family_if_any() == nullptr) {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(task.graph.mutex);
     let_begin(task, ready);
   }
   std::vector<Task*> held;
@@ -303,43 +353,59 @@ void TaskScheduler::complete(Task& task) {
   run(ready);
 }
 
-std::uint64_t TaskScheduler::completed() {
-  const std::lock_guard lock(mutex_);
-  return completed_;
-}
-
 std::vector<Task*> TaskScheduler::pending() {
   std::vector<Task*> found;
-  const std::lock_guard lock(mutex_);
-  for (const auto& task : all_) {
-    if (!task->graph.submitted || task->graph.complete) continue;
-    retain(*task);
-    found.push_back(task.get());
-  }
+  for_pending([&](Task& task) {
+    retain(task);
+    found.push_back(&task);
+  });
   return found;
 }
 
-// A graph is left as long as its parts are: it goes with the callbacks among them.
-bool TaskScheduler::only_callbacks_left() {
+/// @param look  (Task&), for each task that is submitted and not complete, which it stays meanwhile
+template <class Look>
+void TaskScheduler::for_pending(Look look) {
   const std::lock_guard lock(mutex_);
+  for (const auto& task : all_) {
+    if (!task->graph.submitted.load(std::memory_order_acquire)) continue;
+    const std::lock_guard lock_task(task->graph.mutex);
+    if (task->graph.submitted.load(std::memory_order_relaxed)) look(*task);
+  }
+}
+
+// A graph is left as long as its parts are: it goes with the callbacks among them. Nothing may have changed
+// between the first look and the last: else something that began behind a look's back is not seen. A callback
+// that has just ended is not counted yet, so the callbacks are looked at last, too.
+bool TaskScheduler::only_callbacks_left() {
+  const std::uint32_t submitted = submitted_.load(std::memory_order_acquire);
+  const std::uint32_t ended = ended_.load(std::memory_order_acquire);
   const auto runs = [](const Task& task) {
-    return task.graph.submitted && !task.graph.complete && task.graph.waiting_for == 0;
+    return task.graph.waiting_for.load(std::memory_order_acquire) == 0;
   };
-  std::vector<const Task*> callbacks;  // and what they are parts of
-  for (const auto& task : all_)
-    if (runs(*task) && task->calls_on(CallWork::Thread::callbacks))
-      for (const Task* whole = task.get(); whole != nullptr; whole = whole->parent)
-        callbacks.push_back(whole);
-  const bool is_all = std::ranges::all_of(all_, [&](const auto& task) {
-    return !runs(*task) || std::ranges::find(callbacks, task.get()) != callbacks.end();
+  std::vector<const Task*> callbacks, wholes;  // and what they are parts of
+  for_pending([&](const Task& task) {
+    if (!runs(task) || !task.calls_on(CallWork::Thread::callbacks)) return;
+    callbacks.push_back(&task);
+    for (const Task* whole = task.parent; whole != nullptr; whole = whole->parent) wholes.push_back(whole);
   });
-  return is_all && (!callbacks.empty() || idle());
+  const auto is_in = [](const Task& task, const auto& tasks) {
+    return std::ranges::find(tasks, &task) != tasks.end();
+  };
+  bool is_all = true;
+  for (int look = 0; look < 2; ++look)
+    for_pending([&](const Task& task) {
+      is_all &= !runs(task) || is_in(task, callbacks) || is_in(task, wholes);
+    });
+  std::size_t left = 0;
+  for_pending([&](const Task& task) { left += is_in(task, callbacks); });
+  return is_all && left == callbacks.size() && submitted == submitted_.load(std::memory_order_acquire) &&
+         ended == ended_.load(std::memory_order_acquire) && (!callbacks.empty() || idle());
 }
 
 void TaskScheduler::wait_all() {
   for (;;) {
     std::uint32_t ended = ended_.load(std::memory_order_acquire);
-    if ((ended & ~kSleepers) == submitted_.load(std::memory_order_relaxed)) return;
+    if ((ended & ~kSleepers) == submitted()) return;
     if (ended_.compare_exchange_strong(ended, ended | kSleepers, std::memory_order_relaxed))
       base::futex_wait(ended_, ended | kSleepers);
   }

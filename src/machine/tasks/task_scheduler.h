@@ -82,9 +82,10 @@ class TaskScheduler {
   /// They all have. What has ended is read first: it is never ahead of what was submitted.
   bool idle() const {
     const std::uint32_t ended = ended_.load(std::memory_order_acquire) & ~kSleepers;
-    return ended == submitted_.load(std::memory_order_relaxed);
+    return ended == submitted();
   }
-  std::uint64_t completed();  ///< number of tasks, so far
+  /// Number of tasks, so far.
+  std::uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
   /// What is submitted and not complete, each with a reference for the caller to release.
   std::vector<Task*> pending();
   /// Where parameters of its tasks lie.
@@ -117,22 +118,25 @@ class TaskScheduler {
   bool is_over(Task& task);
   bool launch_tail(Task& task);
   void one_more_ended();
+  template <class Look>
+  void for_pending(Look look);
 
   TaskDispatcher& dispatcher_;
   LaunchPages pages_;
-  // What threads that submit write, what both sides do, and what those write that end tasks: each on cache
-  // lines of its own, so that a launch waits for as few as can be from the core that ends the one before.
+  // What threads that submit write, and what those write that end tasks: on cache lines of their own, so that
+  // a launch waits for as few as can be from the core that ends the one before.
   /// Tasks that nobody uses, taken from the list of those that were released whenever there are none left. The
   /// next one is known, and fetched from the core that ended it while a launch is still at the one before.
   alignas(64) base::SpinningMutex pool_mutex_;
   Task* pool_ = nullptr;
-  alignas(64) base::SpinningMutex mutex_;
-  std::atomic<std::uint32_t> submitted_{0};  // tasks, in 31 bits; changed under the lock
-  std::uint64_t completed_ = 0;
+  std::atomic<std::uint32_t> submitted_{0};
+  std::uint32_t submitted() const { return submitted_.load(std::memory_order_relaxed) & ~kSleepers; }
+  base::SpinningMutex mutex_;  // of the following; before the locks of tasks
   std::vector<std::unique_ptr<Task>> all_;
   alignas(64) std::atomic<Task*> released_{nullptr};
   alignas(64) std::atomic<std::uint32_t> ended_{0};     // tasks, in 31 bits
   static constexpr std::uint32_t kSleepers = 1u << 31;  // in ended_: somebody sleeps in wait_all
+  std::atomic<std::uint64_t> completed_{0};             // likewise, but for parts of loops
   std::atomic<std::uint32_t> pending_children_{0};      // adopted, not complete
 };
 
