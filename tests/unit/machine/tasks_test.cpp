@@ -2,8 +2,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "machine_fixture.h"
@@ -102,6 +104,51 @@ TEST_F(Tasks, WakeAllWhoWaitForAll) {
 }
 
 // The counter of the grid's barrier starts at zero each time.
+/// Threads put tasks behind their own last one and that of another thread, while yet others end these, and one
+/// looks at what is pending.
+TEST_F(Tasks, ComeBehindThoseOfOtherThreads) {
+  constexpr int kThreads = 3, kEach = 3000;
+  TaskScheduler& tasks = space_->tasks();
+  std::mutex mutex;
+  Task* last[kThreads] = {};
+  std::atomic<int> calls{0}, left{kThreads};
+  const auto exchange = [&](int i, Task* task) {
+    const std::lock_guard lock(mutex);
+    return std::exchange(last[i], task);
+  };
+  const auto retain_last = [&](int i) {
+    const std::lock_guard lock(mutex);
+    if (last[i] != nullptr) tasks.retain(*last[i]);
+    return last[i];
+  };
+  const auto submit_all = [&](int i) {
+    for (int n = 0; n < kEach; ++n) {
+      Task* const own = retain_last(i);
+      Task* const other = retain_last((i + 1) % kThreads);
+      Task* const task = n % 3 == 0 ? task_of(CallWork{[&calls] { ++calls; }}) : task_of(MarkerWork{});
+      Task* const after[] = {own, n % 2 == 0 ? other : nullptr};
+      tasks.submit(*task, after);
+      tasks.release(exchange(i, task));
+      if (n % 100 == 0) task->wait();
+      tasks.release(own);
+      tasks.release(other);
+    }
+    --left;
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) threads.emplace_back(submit_all, i);
+  while (left != 0) {
+    for (Task* const task : tasks.pending()) tasks.release(task);
+    (void)tasks.only_callbacks_left();
+  }
+  for (std::thread& thread : threads) thread.join();
+  tasks.wait_all();
+  EXPECT_EQ(calls, kThreads * kEach / 3);
+  EXPECT_TRUE(tasks.idle());
+  EXPECT_TRUE(tasks.pending().empty());
+  for (int i = 0; i < kThreads; ++i) tasks.release(exchange(i, nullptr));
+}
+
 TEST_F(Tasks, CooperativeGridsRunAgain) {
   std::atomic<int> wrong{0};
   auto kernel = TestKernel::of_blocks([&](exec::CtaContext& cta) {
