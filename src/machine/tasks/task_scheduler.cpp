@@ -56,7 +56,8 @@ void TaskScheduler::release(Task* task) {
   Task* first = released_.load(std::memory_order_relaxed);
   do {
     task->graph.next = first;
-  } while (!released_.compare_exchange_weak(first, task, std::memory_order_release, std::memory_order_relaxed));
+  } while (
+      !released_.compare_exchange_weak(first, task, std::memory_order_release, std::memory_order_relaxed));
 }
 
 namespace {
@@ -237,7 +238,8 @@ void TaskScheduler::one_more_ended() {
     after = (before + 1) & ~kSleepers;
     wakes = (before & kSleepers) != 0 && after == submitted();
     if (!wakes) after |= before & kSleepers;
-  } while (!ended_.compare_exchange_weak(before, after, std::memory_order_acq_rel, std::memory_order_acquire));
+  } while (
+      !ended_.compare_exchange_weak(before, after, std::memory_order_acq_rel, std::memory_order_acquire));
   if (wakes) base::futex_wake(ended_, 1 << 30);
 }
 
@@ -393,9 +395,8 @@ bool TaskScheduler::only_callbacks_left() {
   };
   bool is_all = true;
   for (int look = 0; look < 2; ++look)
-    for_pending([&](const Task& task) {
-      is_all &= !runs(task) || is_in(task, callbacks) || is_in(task, wholes);
-    });
+    for_pending(
+        [&](const Task& task) { is_all &= !runs(task) || is_in(task, callbacks) || is_in(task, wholes); });
   std::size_t left = 0;
   for_pending([&](const Task& task) { left += is_in(task, callbacks); });
   return is_all && left == callbacks.size() && submitted == submitted_.load(std::memory_order_acquire) &&
