@@ -125,8 +125,8 @@ class TaskScheduler {
   LaunchPages pages_;
   // What threads that submit write, and what those write that end tasks: on cache lines of their own, so that
   // a launch waits for as few as can be from the core that ends the one before.
-  /// Tasks that nobody uses, taken from the list of those that were released whenever there are none left. The
-  /// next one is known, and fetched from the core that ended it while a launch is still at the one before.
+  /// Tasks that nobody uses, taken from the list of those that were released whenever none are left. The next
+  /// one is known, and fetched from the core that ended it while a launch is still at the one before.
   alignas(64) base::SpinningMutex pool_mutex_;
   Task* pool_ = nullptr;
   std::atomic<std::uint32_t> submitted_{0};

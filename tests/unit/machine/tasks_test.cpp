@@ -104,7 +104,7 @@ TEST_F(Tasks, WakeAllWhoWaitForAll) {
 }
 
 // The counter of the grid's barrier starts at zero each time.
-/// Threads put tasks behind their own last one and that of another thread, while yet others end these, and one
+/// Threads put tasks behind their own last one and that of another thread, while others end these, and one
 /// looks at what is pending.
 TEST_F(Tasks, ComeBehindThoseOfOtherThreads) {
   constexpr int kThreads = 3, kEach = 3000;
