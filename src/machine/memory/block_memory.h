@@ -2,10 +2,10 @@
 // reservation of address space of which only the needed bytes are committed. Allocated once, reused by block
 // after block (K-10).
 //
-//   | nothing | local memory (<= 1 GiB) | nothing, 2.25 GiB | shared window, 256-MiB-aligned | nothing, 2.25 GiB |
+//   | nothing | local memory (<= 1 GiB) | nothing | shared window, 256-MiB-aligned | nothing |
 //
-// A shared address, however wild, stays within exec::kSharedReach around the start of the window: it can reach
-// neither another block's memory nor the block's own local one. Local memory lies where it would lie 64 KiB
+// Shared addresses, however wild, stay within exec::kSharedReach around the start of the window, where nothing
+// else lies: they reach neither another block's memory nor the block's own local one. Local memory lies where it would lie 64 KiB
 // below the window, as caches see it: they distinguish addresses by their lower bits, so that the two do not
 // drive each other out (K-11).
 #pragma once
