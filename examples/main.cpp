@@ -21,13 +21,14 @@ struct Options {
 
 constexpr const char* kUsage =
     "usage: run_examples [--engine=jit|interp] [--simd=NAME] [--tier=NAME] [--kernels=DIR] [--threads=N] "
-    "[--small] [--only=NAME,...] [--part=K/N]\n"
+    "[--small] [--runs=N] [--only=NAME,...] [--part=K/N]\n"
     "  --engine  which engine must run the kernels (jit)\n"
     "  --simd    widest vectors of the jit: avx512, avx2, sse42\n"
     "  --tier    of the jit: quick, balanced, optimised\n"
     "  --kernels directory of other PTX files for the same kernels than those checked in\n"
     "  --threads per block where the kernel leaves it open, a multiple of 32 (256)\n"
     "  --small   small problems, as --engine=interp uses anyway\n"
+    "  --runs    of each, of which the fastest counts (3)\n"
     "  --only    these examples\n"
     "  --part    those whose number modulo N is K\n";
 
@@ -47,6 +48,9 @@ bool parse(int argc, char** argv, Options& options) {
       if (options.threads < 32 || options.threads > 1024 || options.threads % 32 != 0) return false;
     } else if (argument == "--small") {
       options.size = examples::Size::small;
+    } else if (argument.starts_with("--runs=")) {
+      options.runs = std::atoi(argument.c_str() + 7);
+      if (options.runs < 1) return false;
     } else if (argument.starts_with("--only=")) {
       options.only = "," + argument.substr(7) + ",";
     } else if (argument.starts_with("--part=")) {

@@ -250,9 +250,13 @@ class LoopPrefetcher {
 
   void prefetch(const Ahead& a, std::int64_t turns, llvm::Instruction* outside) {
     if (!expander_.isSafeToExpandAt(a.step, outside)) return;
-    llvm::Value* step = expander_.expandCodeFor(a.step, a.step->getType(), outside);
-    llvm::IRBuilder<> before(outside);
-    llvm::Value* distance = before.CreateMul(step, llvm::ConstantInt::get(step->getType(), turns));
+    llvm::Value*& distance = distances_[a.step];  // one for all: each would keep a register
+    if (!distance) {
+      distance = expander_.expandCodeFor(a.step, a.step->getType(), outside);
+      if (turns != 1)
+        distance = llvm::IRBuilder<>(outside).CreateMul(distance,
+                                                        llvm::ConstantInt::get(distance->getType(), turns));
+    }
     llvm::IRBuilder<> ir(a.load);
     llvm::Value* first = ir.CreateGEP(ir.getInt8Ty(), a.pointer, distance);
     for (std::int64_t line = 0; line < a.bytes; line += kLine)
@@ -273,6 +277,7 @@ class LoopPrefetcher {
   llvm::ScalarEvolution& evolution_;
   const llvm::DataLayout& layout_;
   std::vector<Ahead> ahead_;
+  llvm::DenseMap<const llvm::SCEV*, llvm::Value*> distances_;  // that loads are fetched ahead, by their steps
   llvm::SCEVExpander expander_;
 };
 

@@ -22,64 +22,11 @@ std::string text_of(const llvm::Value& value) {
   return text;
 }
 
-/// One operand of it is the address that it reads or writes.
-const llvm::Value* address_in(const llvm::Instruction& i) {
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&i)) return load->getPointerOperand();
-  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i)) return store->getPointerOperand();
-  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i);
-  if (call && (call->getIntrinsicID() == llvm::Intrinsic::masked_load ||
-               call->getIntrinsicID() == llvm::Intrinsic::prefetch))
-    return call->getArgOperand(0);
-  if (call && call->getIntrinsicID() == llvm::Intrinsic::masked_store) return call->getArgOperand(1);
-  return nullptr;
-}
-
-/// Only as the address, so that a distance folds into it.
-bool is_address_only(const llvm::User& user, const llvm::Value& pointer) {
-  const auto* i = llvm::dyn_cast<llvm::Instruction>(&user);
-  if (!i || address_in(*i) != &pointer) return false;
-  const auto* store = llvm::dyn_cast<llvm::StoreInst>(i);
-  return !store || store->getValueOperand() != &pointer;
-}
-
-const llvm::GEPOperator* constant_gep(const llvm::Value* value) {
-  const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(value);
-  return gep && !gep->getType()->isVectorTy() && gep->hasAllConstantIndices() ? gep : nullptr;
-}
-
 bool is_splat(const llvm::User* user) {
   const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(user);
   return shuffle && llvm::isa<llvm::UndefValue>(shuffle->getOperand(1)) &&
          std::all_of(shuffle->getShuffleMask().begin(), shuffle->getShuffleMask().end(),
                      [](int from) { return from <= 0; });
-}
-
-bool is_only_address_here(const llvm::Instruction& i) {
-  return !i.use_empty() && llvm::all_of(i.users(), [&](const llvm::User* user) {
-    const auto* at = llvm::dyn_cast<llvm::Instruction>(user);
-    return at && at->getParent() == i.getParent() && is_address_only(*user, i);
-  });
-}
-
-/// A sum that is an address and nothing else, so that it folds into what reads or writes there.
-bool is_folded_sum(const llvm::Value* value) {
-  const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(value);
-  if (!sum || sum->getOpcode() != llvm::Instruction::Add || !sum->getType()->isIntegerTy(64)) return false;
-  if (llvm::isa<llvm::Constant>(sum->getOperand(0))) return false;
-  const auto* distance = llvm::dyn_cast<llvm::Constant>(sum->getOperand(1));
-  if (distance && (!llvm::isa<llvm::ConstantInt>(distance) ||
-                   !llvm::cast<llvm::ConstantInt>(distance)->getValue().isSignedIntN(31)))
-    return false;
-  return !sum->use_empty() && llvm::all_of(sum->users(), [&](const llvm::User* user) {
-    const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(user);
-    return cast && cast->getParent() == sum->getParent() && is_only_address_here(*cast);
-  });
-}
-
-/// The same for an element of an array.
-bool is_folded_element(const llvm::Instruction& i) {
-  const auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(&i);
-  return gep && is_only_address_here(i) && index_of(*gep, gep->getModule()->getDataLayout());
 }
 
 /// What a store puts back to where its operand was loaded, with nothing written between: one instruction.
@@ -120,31 +67,6 @@ const llvm::ConstantInt* same_in_all_lanes(const llvm::Value* value) {
   return constant ? llvm::dyn_cast_or_null<llvm::ConstantInt>(constant->getSplatValue()) : nullptr;
 }
 
-Place place_of(const llvm::Value* pointer, const llvm::DataLayout& layout) {
-  std::int64_t distance = 0;
-  while (const auto* gep = constant_gep(pointer)) {
-    llvm::APInt offset(64, 0);
-    gep->accumulateConstantOffset(layout, offset);
-    distance += offset.getSExtValue();
-    pointer = gep->getPointerOperand();
-  }
-  return {pointer, distance};
-}
-
-std::optional<Index> index_of(const llvm::GetElementPtrInst& element, const llvm::DataLayout& layout) {
-  llvm::MapVector<llvm::Value*, llvm::APInt> scaled;
-  llvm::APInt distance(64, 0);
-  if (element.getType()->isVectorTy() || llvm::isa<llvm::Constant>(element.getPointerOperand()) ||
-      !element.collectOffset(layout, 64, scaled, distance) || scaled.size() != 1 ||
-      !distance.isSignedIntN(30))
-    return {};
-  const auto& [number, scale] = *scaled.begin();
-  const std::uint64_t bytes = scale.getZExtValue();
-  if (!number->getType()->isIntegerTy(64) || !(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8))
-    return {};
-  return Index{number, bytes, distance.getSExtValue()};
-}
-
 bool compares_all_bits(const llvm::ICmpInst& i) {
   const auto* number = llvm::dyn_cast<llvm::ConstantInt>(i.getOperand(1));
   const auto* bits = llvm::dyn_cast<llvm::BitCastInst>(i.getOperand(0));
@@ -156,8 +78,10 @@ bool compares_all_bits(const llvm::ICmpInst& i) {
 Analysis::Analysis(const llvm::Function& function, Code& code, const Form& form)
     : function_(function), code_(code), form_(form) {
   number_blocks();
-  for (const llvm::BasicBlock& block : function)
+  for (const llvm::BasicBlock& block : function) {
+    fold_addresses(block, code.module.getDataLayout(), folded_);
     for (const llvm::Instruction& i : block) defer(i);
+  }
   count_uses();
 }
 
@@ -190,9 +114,7 @@ void Analysis::defer(const llvm::Instruction& i) {
     waits = true;
   } else if (!form_.mask_registers && is_upper_half(i)) {
     waits = true;
-  } else if (llvm::isa<llvm::IntToPtrInst>(i) && !i.getType()->isVectorTy()) {
-    waits = is_folded_sum(i.getOperand(0));
-  } else if (is_folded_sum(&i) || is_folded_element(i) || is_update_of_memory(&i)) {
+  } else if (folded_.contains(&i) || is_update_of_memory(&i)) {
     waits = true;
   } else if (llvm::isa<llvm::LoadInst>(i)) {
     waits = (i.hasOneUse() && is_update_of_memory(*i.user_begin()) && i.user_begin()->getOperand(0) == &i) ||
@@ -204,10 +126,8 @@ void Analysis::defer(const llvm::Instruction& i) {
     });
   } else if (constant_gep(&i)) {
     const Place place = place_of(&i, code_.module.getDataLayout());
-    const bool is_near = place.distance == static_cast<std::int32_t>(place.distance);
-    waits = is_near && (llvm::isa<llvm::AllocaInst>(place.base) || all_users([&](const llvm::User* user) {
-                          return in_block(user) && is_address_only(*user, i);
-                        }));
+    waits = place.distance == static_cast<std::int32_t>(place.distance) &&
+            llvm::isa<llvm::AllocaInst>(place.base);
   }
   if (waits) deferred_.insert(&i);
 }
@@ -454,11 +374,7 @@ void Analysis::source(const llvm::Value* value, llvm::function_ref<void(PieceId)
     return;
   const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
   if (i && is_deferred(*i)) {
-    if (constant_gep(i))
-      source(place_of(i, code_.module.getDataLayout()).base, use);
-    else
-      for_each_source(*i, use);
-    return;
+    return for_each_source(*i, use);
   }
   const unsigned count = pieces_of(value);
   if (count == 0 && unknown_.empty()) unknown_ = text_of(*value);

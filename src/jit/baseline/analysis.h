@@ -10,28 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "jit/baseline/address_parts.h"
 #include "jit/baseline/code.h"
 #include "jit/baseline/pieces.h"
 
 namespace raddle::jit::baseline {
 
-/// An address as a base and a distance: GEPs by constants are folded into what reads or writes there.
-struct Place {
-  const llvm::Value* base;
-  std::int64_t distance;
-};
 /// A constant's only element; null: it has others, or is none.
 const llvm::ConstantInt* same_in_all_lanes(const llvm::Value* value);
 
-Place place_of(const llvm::Value* pointer, const llvm::DataLayout& layout);
-/// An element of an array whose number is known when the program runs: `scale` bytes each, a power of two.
-struct Index {
-  const llvm::Value* number;
-  std::uint64_t scale;
-  std::int64_t distance;
-};
-/// @returns none for what no address of the host's instructions can be
-std::optional<Index> index_of(const llvm::GetElementPtrInst& element, const llvm::DataLayout& layout);
 /// Whether all bits of a mask are compared with ones or with zeros.
 bool compares_all_bits(const llvm::ICmpInst& i);
 
@@ -52,6 +39,8 @@ class Analysis {
   bool is_alias(const llvm::Instruction& i) const;
   /// It is written where it is used.
   bool is_deferred(const llvm::Instruction& i) const { return deferred_.contains(&i); }
+  /// What is added up where it is read or written.
+  const Folded& folded() const { return folded_; }
   /// Nothing is written where it stands.
   bool has_no_code(const llvm::Instruction& i) const;
   /// Calls `use` for each piece that the instruction's code reads; for a terminator also what it gives to
@@ -88,6 +77,7 @@ class Analysis {
   llvm::DenseMap<const llvm::Value*, Run> runs_;
   std::vector<PieceId> ids_;
   llvm::DenseSet<const llvm::Instruction*> deferred_;
+  Folded folded_;
   std::map<std::pair<Class, std::string>, PieceId> constants_;
 };
 

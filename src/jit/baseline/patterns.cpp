@@ -54,6 +54,17 @@ bool fits_32_bits(const llvm::Value* value, bool is_signed) {
                    : is_extended<llvm::ZExtInst>(value) || is_upper_part(value, llvm::Instruction::LShr);
 }
 
+std::optional<unsigned> power_and_one(const llvm::BinaryOperator& product) {
+  if (product.getOpcode() != llvm::Instruction::Mul || product.getType()->getScalarSizeInBits() != 64)
+    return {};
+  const auto* number = llvm::isa<llvm::ConstantInt>(product.getOperand(1))
+                           ? llvm::cast<llvm::ConstantInt>(product.getOperand(1))
+                           : same_in_all_lanes(product.getOperand(1));
+  if (!number) return {};
+  const llvm::APInt power = number->getValue() - 1;
+  return power.isPowerOf2() ? std::optional(power.logBase2()) : std::nullopt;
+}
+
 bool is_factor_of_high_products(const llvm::ZExtInst& words) {
   const auto* from = llvm::dyn_cast<llvm::FixedVectorType>(words.getSrcTy());
   return from && from->getScalarSizeInBits() == 32 && from->getNumElements() % 16 == 0 &&

@@ -341,6 +341,7 @@ void Selector::visitExtractElementInst(llvm::ExtractElementInst& i) {
         a_.vmovd(define_general(&i, 32), x86::xmm(reg));
       return;
     }
+    if (is_taken_from_register(i, source)) return take_from_register(i, source, lane * bytes % form_.bytes);
     at = places_.in_memory(source, static_cast<std::int32_t>(lane * bytes % form_.bytes));
   } else {
     if ((all->lanes & (all->lanes - 1)) != 0) return cannot(i);
@@ -364,6 +365,48 @@ void Selector::visitExtractElementInst(llvm::ExtractElementInst& i) {
     const x86::Xmm result = define_vector(&i).xmm();
     bytes == 8 ? a_.vmovsd(result, at) : a_.vmovss(result, at);
   }
+}
+
+/// By way of memory many lanes come faster, but the first of them later.
+bool Selector::is_taken_from_register(const llvm::ExtractElementInst& i, PieceId source) {
+  constexpr unsigned kFew = 4;
+  const Piece& piece = analysis_.pieces[source];
+  if (piece.place < 0 || piece.is_constant() || (piece.is_stored && piece.home < 0)) return false;
+  const auto users = i.getVectorOperand()->users();
+  return llvm::count_if(
+             users, [](const llvm::User* user) { return llvm::isa<llvm::ExtractElementInst>(user); }) <= kFew;
+}
+
+/// The lane that begins so many bytes into a register, by way of the quarter (or half) that it lies in.
+void Selector::take_from_register(llvm::ExtractElementInst& i, PieceId source, unsigned at) {
+  constexpr unsigned kQuarter = 16;
+  const Shape to = shape(&i);
+  const unsigned bytes = to.element_bits / 8, number = at % kQuarter / bytes;
+  unsigned reg = places_.in_register(source);
+  if (at >= kQuarter) {
+    if (form_.bytes == 64)
+      a_.vextracti32x4(x86::xmm(kScratchVector), x86::zmm(reg), at / kQuarter);
+    else
+      a_.vextracti128(x86::xmm(kScratchVector), x86::ymm(reg), 1);
+    reg = kScratchVector;
+  }
+  const x86::Xmm from = x86::xmm(reg);
+  if (to.kind == Class::vector && bytes >= 4) {
+    const unsigned first = number * bytes / 4;  // of the words; what lies behind them does not matter
+    a_.vpshufd(define_vector(&i).xmm(), from, first | (first + 1) << 2);
+    return;
+  }
+  const x86::Gp word =
+      to.kind == Class::vector ? x86::Gp(x86::eax) : define_general(&i, bytes == 8 ? 64 : 32);
+  if (bytes == 8)
+    number == 0 ? a_.vmovq(word, from) : a_.vpextrq(word, from, number);
+  else if (bytes == 4)
+    number == 0 ? a_.vmovd(word, from) : a_.vpextrd(word, from, number);
+  else if (bytes == 2)
+    a_.vpextrw(word, from, number);
+  else
+    a_.vpextrb(word, from, number);
+  if (to.kind == Class::vector) a_.vmovd(define_vector(&i).xmm(), x86::eax);
 }
 
 void Selector::visitInsertElementInst(llvm::InsertElementInst& i) {

@@ -2,6 +2,7 @@
 // value's type are unknown, but those of a truth, which is 0 or 1.
 #include <llvm/IR/Constants.h>
 
+#include "jit/baseline/patterns.h"
 #include "jit/baseline/selector.h"
 
 namespace raddle::jit::baseline {
@@ -50,6 +51,12 @@ void Selector::scalar_binary(llvm::BinaryOperator& i) {
       return divide(i);
     default:
       return cannot(i);
+  }
+  if (const auto by = power_and_one(i)) {
+    const x86::Gp from = general(i.getOperand(0), 64);
+    a_.mov(kScratch, from);
+    a_.shl(kScratch, *by);
+    return void(a_.lea(define_general(&i, 64), x86::ptr(from, kScratch)));
   }
   const llvm::Value *left = i.getOperand(0), *right = i.getOperand(1);
   if (i.isCommutative() && (llvm::isa<llvm::ConstantInt>(left) || is_at_home_of(i, right)))

@@ -142,6 +142,15 @@ void Selector::vector_binary(llvm::BinaryOperator& i) {
     else if (fits_32_bits(left, true) && fits_32_bits(right, true))
       instruction = Inst::kIdVpmuldq;
   }
+  if (const auto by = form_.mask_registers ? power_and_one(i) : std::nullopt) {  // as addresses are
+    for (unsigned n = 0; n < all.count; ++n) {
+      places_.begin_piece();
+      const x86::Vec first = vector(left, n), power = vector_register(kScratchVector, all.bytes_of(n));
+      a_.emit(Inst::kIdVpsllq, power, first, asmjit::Imm(*by));
+      a_.emit(Inst::kIdVpaddq, define_vector(&i, n), first, power);
+    }
+    return;
+  }
   const bool broadcasts = i.getType()->isVectorTy() && (all.element_bits >= 32 || is_bitwise);
   for (unsigned n = 0; n < all.count; ++n) {
     places_.begin_piece();

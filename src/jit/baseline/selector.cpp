@@ -251,36 +251,20 @@ x86::Gp Selector::define_general(const llvm::Value* value, unsigned bits) {
 x86::KReg Selector::define_mask(const llvm::Value* value) { return x86::k(places_.define(piece(value))); }
 
 x86::Mem Selector::address(const llvm::Value* pointer, std::int64_t distance) {
-  Place place{pointer, 0};
-  if (is_made_where_used(pointer)) place = place_of(pointer, code_.module.getDataLayout());
-  place.distance += distance;
-  const auto near = static_cast<std::int32_t>(place.distance);
-  if (const auto found = variables_.find(place.base); found != variables_.end())
-    return x86::ptr(x86::rsp, found->second + near);
-  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(place.base)) {
+  const AddressParts parts(pointer, analysis_.folded(), code_.module.getDataLayout());
+  const Place place = place_of(parts.base, code_.module.getDataLayout());  // of variables it is not folded
+  const auto found = variables_.find(place.base);
+  distance += parts.distance;
+  if (found != variables_.end()) distance += place.distance + found->second;
+  const auto near = static_cast<std::int32_t>(distance);
+  const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(parts.base);
+  if (global && !parts.index) {
     const asmjit::Label label = code_.label_of(*global);
     if (label.isValid()) return x86::ptr(label, near);
     unknown_ = fmt::format("variable {}", global->getName().str());
   }
-  const auto* made = llvm::dyn_cast<llvm::Instruction>(place.base);
-  if (!made || !analysis_.is_deferred(*made)) return x86::ptr(general(place.base, 64), near);
-  if (const auto* element = llvm::dyn_cast<llvm::GetElementPtrInst>(made))
-    return element_address(*element, place.distance);
-  made = llvm::cast<llvm::Instruction>(made->getOperand(0));  // the sum
-  const x86::Gp base = general(made->getOperand(0), 64);
-  if (const auto* number = llvm::dyn_cast<llvm::ConstantInt>(made->getOperand(1)))
-    return x86::ptr(base, static_cast<std::int32_t>(place.distance + number->getSExtValue()));
-  return x86::ptr(base, general(made->getOperand(1), 64), 0, near);
-}
-
-x86::Mem Selector::element_address(const llvm::GetElementPtrInst& element, std::int64_t distance) {
-  const auto index = index_of(element, code_.module.getDataLayout());
-  const auto near = static_cast<std::int32_t>(distance + index->distance);
-  const x86::Gp number = general(index->number, 64);
-  const auto found = variables_.find(element.getPointerOperand());
-  if (found != variables_.end())
-    return x86::ptr(x86::rsp, number, llvm::Log2_64(index->scale), found->second + near);
-  return x86::ptr(general(element.getPointerOperand(), 64), number, llvm::Log2_64(index->scale), near);
+  const x86::Gp base = found != variables_.end() ? x86::Gp(x86::rsp) : general(parts.base, 64);
+  return parts.index ? x86::ptr(base, general(parts.index, 64), parts.shift, near) : x86::ptr(base, near);
 }
 
 void Selector::mask_constant(unsigned reg, std::uint64_t bits) {

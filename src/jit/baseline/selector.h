@@ -120,7 +120,6 @@ class Selector : public llvm::InstVisitor<Selector> {
   x86::Gp define_general(const llvm::Value* value, unsigned bits);
   x86::KReg define_mask(const llvm::Value* value);
   x86::Mem address(const llvm::Value* pointer, std::int64_t distance = 0);
-  x86::Mem element_address(const llvm::GetElementPtrInst& element, std::int64_t distance);
   /// A mask register whose lowest bits are set.
   x86::KReg first_lanes(unsigned count, unsigned scratch);
   void mask_constant(unsigned reg, std::uint64_t bits);
@@ -225,6 +224,8 @@ class Selector : public llvm::InstVisitor<Selector> {
   /// Lanes of both masks, each spread to an element of so many bits, in kScratchVector. @returns false if
   /// there are none
   void permute_spread(llvm::ShuffleVectorInst& i, unsigned bits);
+  bool is_taken_from_register(const llvm::ExtractElementInst& i, PieceId source);
+  void take_from_register(llvm::ExtractElementInst& i, PieceId source, unsigned at);
   virtual void insert_lane(llvm::InsertElementInst& i);
   /// All of the value's pieces one behind the other.
   x86::Mem side_by_side(const llvm::Value* value);

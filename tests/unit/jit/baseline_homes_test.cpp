@@ -553,6 +553,93 @@ TEST_F(BaselineHomes, SumsAreWrittenOver) {
   }
 }
 
+/// Lanes of values that are computed, so that they lie in registers and not in memory.
+TEST_F(BaselineHomes, FewLanesAreTakenFromRegisters) {
+  struct Lanes {
+    const char *type, *element;
+    unsigned count;
+  };
+  for (const Lanes& lanes : {Lanes{"<8 x i64>", "i64", 8}, Lanes{"<16 x i32>", "i32", 16},
+                             Lanes{"<32 x i16>", "i16", 32}, Lanes{"<64 x i8>", "i8", 64}}) {
+    const std::string type = lanes.type;
+    for (unsigned lane = 0; lane < lanes.count; ++lane)
+      expect_instruction(type, lanes.element,
+                         "  %x = add " + type + " %a, %a\n  %r = extractelement " + type + " %x, i32 " +
+                             std::to_string(lane),
+                         "VPADD", "VMOVUPSZmr");
+  }
+  for (const Lanes& lanes : {Lanes{"<8 x double>", "double", 8}, Lanes{"<16 x float>", "float", 16}}) {
+    const std::string type = lanes.type;
+    for (unsigned lane = 0; lane < lanes.count; ++lane)
+      expect_same(type, lanes.element, "extractelement " + type + " " + "%a, i32 " + std::to_string(lane));
+    expect_instruction(type, lanes.element,
+                       "  %i = bitcast " + type +
+                           " %a to <16 x i32>\n  %y = add <16 x i32> %i, %i\n  %x = bitcast "
+                           "<16 x i32> %y to " +
+                           type + "\n  %r = extractelement " + type + " %x, i32 " +
+                           std::to_string(lanes.count - 1),
+                       "VEXTRACTI32", "VMOVUPSZmr");
+  }
+}
+
+/// Sums, shifts and elements that are read and written at, and by others, too.
+TEST_F(BaselineHomes, AddressesAreAddedUpWhereTheyAreRead) {
+  const std::string start = "  %n = and i64 %a, 7\n  %m = and i64 %a, 15\n  %i = ptrtoint ptr %in to i64\n";
+  const auto reads = [&](const std::string& text) { return start + text; };
+  // base + index * 4 + 64
+  expect_instruction(
+      "i64", "i32",
+      reads("  %s = shl i64 %n, 2\n  %x = add i64 %i, %s\n  %y = add i64 %x, 64\n  %p = inttoptr "
+            "i64 %y to ptr\n  %r = load i32, ptr %p, align 1"),
+      "MOV32rm", "SHL64");
+  // The cast is a part of another address, and read itself.
+  expect_instruction(
+      "i64", "i32",
+      reads("  %x = add i64 %i, %n\n  %y = add i64 %x, 64\n  %p = inttoptr i64 %y to ptr\n  %q = "
+            "getelementptr i8, ptr %p, i64 %m\n  %q2 = getelementptr i8, ptr %q, i64 4\n  %u = load "
+            "i32, ptr %p, align 1\n  %v = load i32, ptr %q2, align 1\n  %r = xor i32 %u, %v"),
+      "MOV32rm", "IMUL");
+  // Two shifts, of which one fits; a shift scaled twice; a shift that is no part only.
+  expect_instruction(
+      "i64", "i32",
+      reads("  %s = shl i64 %n, 2\n  %t = shl i64 %m, 3\n  %x = add i64 %s, %t\n  %p = getelementptr "
+            "i8, ptr %in, i64 %x\n  %r = load i32, ptr %p, align 1"),
+      "SHL64", "IMUL");
+  expect_instruction(
+      "i64", "i32",
+      reads("  %s = shl i64 %n, 1\n  %t = shl i64 %s, 2\n  %x = add i64 %i, %t\n  %p = inttoptr i64 "
+            "%x to ptr\n  %u = load i32, ptr %p, align 1\n  %w = trunc i64 %t to i32\n  %r = add i32 "
+            "%u, %w"),
+      "SHL64", "IMUL");
+  // Elements of elements, sums in a scaled index.
+  expect_instruction(
+      "i64", "i32",
+      reads("  %j = add i64 %n, 3\n  %p = getelementptr i32, ptr %in, i64 %j\n  %q = getelementptr i8, "
+            "ptr %p, i64 12\n  %r = load i32, ptr %q, align 1"),
+      "MOV32rm", "ADD64ri");
+  expect_instruction(
+      "i64", "i32",
+      reads("  %p = getelementptr i32, ptr %in, i64 %n\n  %q = getelementptr i64, ptr %p, i64 %m\n  %r "
+            "= load i32, ptr %q, align 1"),
+      "MOV32rm", "IMUL");
+  // The same number for both, a distance that is far (back and forth), and an address that is stored.
+  expect_instruction(
+      "i64", "i32",
+      reads("  %x = add i64 %n, %n\n  %p = getelementptr i32, ptr %in, i64 %x\n  %r = load i32, ptr "
+            "%p, align 1"),
+      "MOV32rm", "IMUL");
+  expect_instruction("i64", "i32",
+                     reads("  %x = add i64 %i, 4000000000\n  %y = add i64 %x, %n\n  %z = add i64 %y, "
+                           "-4000000000\n  %p = inttoptr i64 %z to ptr\n  %r = load i32, ptr %p, align 1"),
+                     "MOV32rm", "IMUL");
+  expect_instruction(
+      "i64", "i64",
+      reads("  %o = getelementptr i8, ptr %out, i64 64\n  %x = add i64 %n, %m\n  %p = getelementptr "
+            "i64, ptr %o, i64 %n\n  store i64 %x, ptr %p, align 1\n  %q = getelementptr i8, ptr %p, "
+            "i64 %m\n  store i64 %n, ptr %q, align 1\n  %r = load i64, ptr %p, align 1"),
+      "MOV64mr", "IMUL");
+}
+
 /// Past the caches go whole registers only: what lies behind stays.
 TEST_F(BaselineHomes, StoresPastTheCachesKeepToTheirBytes) {
   for (const char* type :

@@ -382,6 +382,17 @@ TEST_F(Baseline, WhatTheHostDoesInOneInstruction) {
                      "LEA64r", "ADD64rr");
 }
 
+TEST_F(Baseline, ProductsByAPowerOfTwoAndOne) {
+  const std::string l = "<16 x i64>";
+  for (const char* number : {"4611686018427387905", "3", "5", "4294967297", "-9223372036854775807"}) {
+    SCOPED_TRACE(number);
+    expect_instruction(l, l, "  %r = mul " + l + " %a, splat (i64 " + number + ")", "VPSLLQZ", "VPMULLQ");
+    expect_instruction("i64", "i64", std::string("  %r = mul i64 %a, ") + number, "SHL64r", "IMUL");
+  }
+  for (const char* number : {"2", "1", "7", "6148914691236517205"})
+    expect_same(l, l, "mul " + l + " %a, splat (i64 " + number + ")");
+}
+
 TEST_F(Baseline, WhatIsRepeatedIsReadBeforeItIsWrittenOver) {
   expect_same(R"(
 define void @f(ptr %in, ptr %out) {

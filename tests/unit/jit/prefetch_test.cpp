@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -27,8 +28,10 @@ bool is_of(const llvm::Instruction& i, Memory memory) {
 /// those by a pointer of another address space.
 /// @param first  passes that run before
 /// @param pass  what is asked for
+/// @param products  gets how many products the function has then
 template <class Pass = PrefetchLoads>
-int prefetches_of(const std::string& text, Memory memory, const char* first = nullptr, Pass pass = Pass()) {
+int prefetches_of(const std::string& text, Memory memory, const char* first = nullptr, Pass pass = Pass(),
+                  int* products = nullptr) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   auto module = llvm::parseAssemblyString(text, problem, context);
@@ -60,6 +63,10 @@ int prefetches_of(const std::string& text, Memory memory, const char* first = nu
     for (llvm::Instruction& i : block)
       if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
         count += call->getIntrinsicID() == llvm::Intrinsic::prefetch;
+  if (products != nullptr)
+    *products = static_cast<int>(llvm::count_if(llvm::instructions(function), [](const llvm::Instruction& i) {
+      return i.getOpcode() == llvm::Instruction::Mul;
+    }));
   return count;
 }
 
@@ -92,6 +99,35 @@ TEST(Prefetch, TakesLoadsThatStepFarOrByAnUnknownDistance) {
   EXPECT_EQ(prefetches("%stride"), 1);
   EXPECT_EQ(prefetches("262144"), 1);
   EXPECT_EQ(prefetches("-262144"), 1);
+}
+
+/// How far ahead is the same for all loads that step alike: each distance would keep a register of its own.
+TEST(Prefetch, LoadsThatStepAlikeShareTheDistance) {
+  int products = 0;
+  EXPECT_EQ(prefetches_of(R"(
+define void @f(i64 %base, i64 %other, i32 %n, i32 %stride) {
+entry:
+  br label %turn
+turn:
+  %i = phi i32 [ 0, %entry ], [ %next, %turn ]
+  %wide = sext i32 %i to i64
+  %bytes = shl nsw i64 %wide, 2
+  %address = add i64 %base, %bytes
+  %pointer = inttoptr i64 %address to ptr
+  %value = load volatile <16 x i32>, ptr %pointer, align 4
+  %second = add i64 %other, %bytes
+  %place = inttoptr i64 %second to ptr
+  %more = load volatile <16 x i32>, ptr %place, align 4
+  %next = add i32 %i, %stride
+  %again = icmp slt i32 %next, %n
+  br i1 %again, label %turn, label %done
+done:
+  ret void
+}
+)",
+                          Memory::device, nullptr, PrefetchLoads(), &products),
+            2);
+  EXPECT_LE(products, 1);
 }
 
 TEST(Prefetch, TakesEveryLineOfALongLoad) {
