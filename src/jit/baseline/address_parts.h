@@ -1,4 +1,5 @@
-// What an address is made of, as far as the host's instructions can add it up: base + index * scale + distance.
+// What an address is made of, as far as the host's instructions can add it up: base + index * scale +
+// distance.
 #pragma once
 
 #include <llvm/ADT/DenseSet.h>

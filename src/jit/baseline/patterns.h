@@ -12,8 +12,8 @@ namespace raddle::jit::baseline {
 /// Its lanes of 64 bits are numbers of 32, without signs or with them.
 bool fits_32_bits(const llvm::Value* value, bool is_signed);
 
-/// Which power of two, if one of 64 bits is multiplied by that and one more: a shift and a sum, where products
-/// of vectors take three steps. Addresses are made so of numbers in device memory.
+/// Which power of two, if a number of 64 bits is multiplied by that and one more: a shift and a sum, where a
+/// product of vectors takes three steps. Addresses are checked so.
 std::optional<unsigned> power_and_one(const llvm::BinaryOperator& product);
 
 /// Of the words' products by constants only the upper halves are read, and the words by nothing else: one
