@@ -7,12 +7,12 @@
 
 namespace raddle::exec {
 
-/// What compiled code may add to a shared address without regard to its 32 bits: constants, distances of lanes.
+/// What compiled code may add to a shared address in 64 bits: constants, distances of lanes.
 constexpr std::int64_t kSharedNear = 256ll << 20;
 
-/// What shared addresses reach on either side of the start of a CTA's shared window: its own cluster's memory,
-/// and nothing else. They have 32 bits and count with their sign: so sums of what is near are the same whether
-/// they are made in 32 bits or in 64, wherever there is memory.
+/// What shared addresses reach on either side of the start of a CTA's shared window: its own cluster's
+/// memory, and nothing else. They have 32 bits and count with their sign: so sums of what is near are the
+/// same whether they are made in 32 bits or in 64, wherever there is memory.
 constexpr std::uint64_t kSharedReach = (1ull << 31) + kSharedNear;
 
 /// Where a shared address lies, from the start of the window.

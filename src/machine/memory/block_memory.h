@@ -4,10 +4,10 @@
 //
 //   | nothing | local memory (<= 1 GiB) | nothing | shared window, 256-MiB-aligned | nothing |
 //
-// Shared addresses, however wild, stay within exec::kSharedReach around the start of the window, where nothing
-// else lies: they reach neither another block's memory nor the block's own local one. Local memory lies where it would lie 64 KiB
-// below the window, as caches see it: they distinguish addresses by their lower bits, so that the two do not
-// drive each other out (K-11).
+// Shared addresses, however wild, stay within exec::kSharedReach around the start of the window, where
+// nothing else lies: they reach neither another block's memory nor the block's own local one. As far as
+// caches see it, local memory ends 64 KiB below the window: they distinguish addresses by their lower bits,
+// so that the two do not drive each other out (K-11).
 #pragma once
 
 #include <cstddef>
