@@ -122,8 +122,13 @@ TEST(ClusterAddresses, GenericOnesAreOfTheWindowOrNot) {
   cta.shared = reinterpret_cast<std::byte*>(std::uintptr_t{0x7f0010000000});
   EXPECT_EQ(shared_address_of(cta, 0x7f0010000000), 0u);
   EXPECT_EQ(shared_address_of(cta, 0x7f0013000412), 0x3000412u);
-  EXPECT_EQ(shared_address_of(cta, 0x7f000fffffff), std::nullopt);
-  EXPECT_EQ(shared_address_of(cta, 0x7f0110000000), std::nullopt);
+  EXPECT_EQ(shared_address_of(cta, 0x7f000fffffff), 0xffffffffu);  // with its sign
+  EXPECT_EQ(shared_address_of(cta, 0x7f008fffffff), 0x7fffffffu);
+  EXPECT_EQ(shared_address_of(cta, 0x7eff90000000), 0x80000000u);
+  EXPECT_EQ(shared_address_of(cta, 0x7eff8fffffff), std::nullopt);
+  EXPECT_EQ(shared_address_of(cta, 0x7f0090000000), std::nullopt);
+  EXPECT_TRUE(is_in_window(cta, 0x7f0010000000) && is_in_window(cta, 0x7f008fffffff));
+  EXPECT_FALSE(is_in_window(cta, 0x7f000fffffff) || is_in_window(cta, 0x7f0090000000));
 }
 
 }  // namespace
