@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "exec/window.h"
 #include "machine/memory/block_memory.h"
 #include "machine/memory/device_copy.h"
 #include "machine/memory/device_space.h"
@@ -290,11 +291,11 @@ TEST(BlockMemory, RegionsOfAllWorkersLieBetweenGuards) {
     EXPECT_TRUE(is_guard(block.local() - 64 * kMiB, 64 * kMiB));
     EXPECT_FALSE(is_guard(block.local(), 1));
     const std::uint64_t between = static_cast<std::uint64_t>(block.shared() - block.local()) - up(kLocal);
-    EXPECT_GE(between, 64u << 10);  // more than a step of an index
-    EXPECT_LE(between, kMiB);       // near enough to be reached by one table of pages
+    EXPECT_GE(between, exec::kSharedReach);
+    EXPECT_EQ(between % (256 * kMiB), 64u << 10);  // as caches see it
     EXPECT_TRUE(is_guard(block.local() + up(kLocal), between));
     EXPECT_FALSE(is_guard(block.shared(), 1));
-    EXPECT_TRUE(is_guard(block.shared() + up(kShared), (4096 - 1) * kMiB));
+    EXPECT_TRUE(is_guard(block.shared() + up(kShared), exec::kSharedReach - up(kShared)));
   }
 }
 
