@@ -147,8 +147,8 @@ WarpValue Addresses::in_shared(WarpValue v, std::int64_t offset) {
   std::int64_t near = static_cast<std::int32_t>(offset);
   const auto [least, most] =
       v.shape.affine ? values_.offset_range(v.shape) : std::pair<std::int64_t, std::int64_t>{};
-  const auto in_any_order = [&](std::int64_t distance) { return std::abs(distance) + std::abs(near); };
-  if (std::max(in_any_order(least), in_any_order(most)) > exec::kSharedNear) {
+  const auto reach = [&](std::int64_t distance) { return std::abs(distance) + std::abs(near); };
+  if (std::max(reach(least), reach(most)) > exec::kSharedNear) {
     if (!v.shape.equal_lanes()) v.become_varying(values_.vectors(v));
     each(v, [&](llvm::Value* x) { return plus(x, ir_.getInt32(static_cast<std::uint32_t>(near))); });
     near = 0;
