@@ -48,13 +48,11 @@ class Folding {
  private:
   /// What is known of a part by those that read it.
   struct Part {
-    bool has_other = false;  ///< the address has another register
-    bool may_scale = true;   ///< nothing else is scaled
-    unsigned shift = 0;      ///< that it has already
+    bool has_other = false;  ///< some address has another register
+    bool may_scale = false;  ///< all have, and nothing is scaled
     unsigned steps = 0;
     unsigned readers = 0;
     unsigned accesses = 0;  ///< that its readers make
-    bool is_torn = false;   ///< they want it scaled in several ways
   };
 
   void offer(const llvm::Value* value, Part part) {
@@ -64,7 +62,6 @@ class Folding {
     const auto [found, is_new] = parts_.try_emplace(i, part);
     Part& all = found->second;
     if (!is_new) {
-      all.is_torn |= all.shift != part.shift;
       all.has_other |= part.has_other;
       all.may_scale &= part.may_scale;
       all.steps = std::max(all.steps, part.steps);
@@ -75,7 +72,7 @@ class Folding {
 
   /// @returns false if it must be computed
   bool take(const llvm::Instruction& i, Part part) {
-    if (part.is_torn || part.steps > kMostSteps || i.hasNUsesOrMore(part.readers + 1)) return false;
+    if (part.steps > kMostSteps || i.hasNUsesOrMore(part.readers + 1)) return false;
     if (i.getType()->isVectorTy()) return false;
     part.readers = 0;
     if (llvm::isa<llvm::IntToPtrInst>(i)) {
@@ -88,17 +85,14 @@ class Folding {
     if (!i.getType()->isIntegerTy(64) || llvm::isa<llvm::Constant>(i.getOperand(0))) return false;
     if (i.getOpcode() == llvm::Instruction::Add) return take_sum(i, part);
     const auto* by = scale_of(&i);
-    if (!by || !part.has_other || !part.may_scale || part.shift != 0) return false;
+    if (!by || !part.may_scale) return false;
     part.may_scale = false;
-    part.shift = static_cast<unsigned>(by->getZExtValue());
     offer(i.getOperand(0), part);
     return true;
   }
 
   /// For another register.
-  static bool has_room(const Part& part) {
-    return !part.has_other && part.shift == 0 && part.accesses <= kMostAccesses;
-  }
+  static bool has_room(const Part& part) { return !part.has_other && part.accesses <= kMostAccesses; }
 
   bool take_element(const llvm::GetElementPtrInst& gep, Part part) {
     if (const auto* constant = constant_gep(&gep)) {
@@ -110,10 +104,8 @@ class Folding {
     if (!element || !is_near(element->distance) || !has_room(part)) return false;
     part.has_other = true;
     part.may_scale = element->scale == 1;
-    part.shift = llvm::Log2_64(element->scale);
     offer(element->number, part);
     part.may_scale = false;
-    part.shift = 0;
     offer(gep.getPointerOperand(), part);
     return true;
   }
@@ -127,7 +119,7 @@ class Folding {
     }
     if (llvm::isa<llvm::Constant>(right) || !has_room(part)) return false;
     if (!scale_of(right)) std::swap(left, right);
-    part.has_other = true;
+    part.has_other = part.may_scale = true;
     offer(right, part);
     part.may_scale = false;
     offer(left, part);

@@ -622,6 +622,25 @@ TEST_F(BaselineHomes, AddressesAreAddedUpWhereTheyAreRead) {
       reads("  %p = getelementptr i32, ptr %in, i64 %n\n  %q = getelementptr i64, ptr %p, i64 %m\n  %r "
             "= load i32, ptr %q, align 1"),
       "MOV32rm", "IMUL");
+  // A shift that is an address by itself, and part of another; a sum that more accesses share than fold it.
+  expect_instruction("i64", "i32",
+                     reads("  %s = shl i64 %n, 2\n  %x = add i64 %i, %s\n  %p = inttoptr i64 %x to ptr\n  %r "
+                           "= load i32, ptr %p, "
+                           "align 1\n  %q = inttoptr i64 %s to ptr\n  call void @llvm.prefetch.p0(ptr %q, "
+                           "i32 0, i32 3, i32 1)"),
+                     "SHL64", "IMUL");
+  const auto sums = [&](int accesses) {
+    std::string text =
+        "  %x = add i64 %i, %n\n  %p = inttoptr i64 %x to ptr\n  %r0 = load i32, ptr %p, align 1\n";
+    for (int k = 1; k < accesses; ++k)
+      text += fmt::format(
+          "  %q{0} = getelementptr i8, ptr %p, i64 {1}\n  %l{0} = load i32, ptr %q{0}, align 1\n  "
+          "%r{0} = add i32 %r{2}, %l{0}\n",
+          k, 4 * k, k - 1);
+    return reads(text + fmt::format("  %r = add i32 %r{}, 1", accesses - 1));
+  };
+  expect_instruction("i64", "i32", sums(3), "MOV32rm", "ADD64");
+  expect_instruction("i64", "i32", sums(4), "ADD64", "IMUL");
   // The same number for both, a distance that is far (back and forth), and an address that is stored.
   expect_instruction(
       "i64", "i32",
