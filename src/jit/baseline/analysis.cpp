@@ -373,9 +373,7 @@ void Analysis::source(const llvm::Value* value, llvm::function_ref<void(PieceId)
           value))
     return;
   const auto* i = llvm::dyn_cast<llvm::Instruction>(value);
-  if (i && is_deferred(*i)) {
-    return for_each_source(*i, use);
-  }
+  if (i && is_deferred(*i)) return for_each_source(*i, use);
   const unsigned count = pieces_of(value);
   if (count == 0 && unknown_.empty()) unknown_ = text_of(*value);
   for (unsigned n = 0; n < count; ++n) use(piece(value, n));

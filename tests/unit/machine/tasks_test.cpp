@@ -103,9 +103,8 @@ TEST_F(Tasks, WakeAllWhoWaitForAll) {
   }
 }
 
-// The counter of the grid's barrier starts at zero each time.
-/// Threads put tasks behind their own last one and that of another thread, while others end these, and one
-/// looks at what is pending.
+// Threads put tasks behind their own last one and that of another thread, while others end these, and one
+// looks at what is pending.
 TEST_F(Tasks, ComeBehindThoseOfOtherThreads) {
   constexpr int kThreads = 3, kEach = 3000;
   TaskScheduler& tasks = space_->tasks();
@@ -149,6 +148,7 @@ TEST_F(Tasks, ComeBehindThoseOfOtherThreads) {
   for (int i = 0; i < kThreads; ++i) tasks.release(exchange(i, nullptr));
 }
 
+// The counter of the grid's barrier starts at zero each time.
 TEST_F(Tasks, CooperativeGridsRunAgain) {
   std::atomic<int> wrong{0};
   auto kernel = TestKernel::of_blocks([&](exec::CtaContext& cta) {
