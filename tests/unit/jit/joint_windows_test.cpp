@@ -70,18 +70,21 @@ TEST_F(JointWindows, NotOthers) {
   EXPECT_EQ(windows("load", "ld.shared.u32 %x, [%two]; @%p ld.shared.u32 %y, [%two+4];"), 4) << "a guard";
   EXPECT_EQ(windows("load", "ld.shared.u32 %x, [%two]; mov.u32 %z, 1; ld.shared.u32 %y, [%two+4];"), 4)
       << "what lies between";
+  EXPECT_GT(windows("load", "ld.shared.u32 %x, [%two+2]; ld.shared.u32 %y, [%two+4];"), 2)
+      << "one of them is misaligned, and says so";
   EXPECT_EQ(windows("store", "st.shared.u32 [%two], %t; st.shared.u32 [%two+8], %x;"), 4)
       << "one lane's second is another's first";
 }
 
 /// pdeps that the pass makes of a mask of 16 lanes spread over 32.
-int deposits(const std::string& places) {
+/// @param rest  what lanes from 16 on come from
+int deposits(const std::string& places, const std::string& rest = "zeroinitializer") {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   const auto module = llvm::parseAssemblyString(
-      fmt::format("define <32 x i1> @f(<16 x i1> %m) {{\n %s = shufflevector <16 x i1> %m, <16 x i1> "
-                  "zeroinitializer, <32 x i32> <{}>\n ret <32 x i1> %s\n}}\n",
-                  places),
+      fmt::format("define <32 x i1> @f(<16 x i1> %m) {{\n %s = shufflevector <16 x i1> %m, <16 x "
+                  "i1> {}, <32 x i32> <{}>\n ret <32 x i1> %s\n}}\n",
+                  rest, places),
       problem, context);
   EXPECT_TRUE(module) << problem.getMessage().str();
   llvm::Function& function = *module->getFunction("f");
@@ -106,6 +109,8 @@ std::string places(const Lane& lane) {
 
 TEST(DepositedMasks, LanesThatKeepTheirOrder) {
   EXPECT_EQ(deposits(places([](int place) { return place % 2 ? 16 : place / 2; })), 1);
+  EXPECT_EQ(deposits(places([](int place) { return place / 2 + place % 2 * 16; }), "splat (i1 true)"), 0)
+      << "lanes that all are set lie between";
   EXPECT_EQ(deposits(places([](int place) { return place / 2; })), 1) << "and the same, one further on";
   EXPECT_EQ(deposits(places([](int place) { return place < 3 ? 0 : (place - 1) / 2; })), 0)
       << "the first lane thrice";

@@ -24,8 +24,10 @@ std::string sixteen(const std::string& type, const std::string& number) {
 }
 
 /// The IR of a function that gathers 16 words by halves; `offsets` computes %offsets, by which the lanes'
-/// addresses differ from a base. @param between  the two gathers
-std::string gathering(const std::string& offsets, const std::string& between) {
+/// addresses differ from a base.
+/// @param between  the two gathers
+/// @param others   what lanes that do not run have
+std::string gathering(const std::string& offsets, const std::string& between, const std::string& others) {
   return fmt::format(R"(
 declare <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr>, i32, <8 x i1>, <8 x i32>)
 define <16 x i32> @f(i64 %base, <16 x i32> %numbers, <16 x i32> %others, <8 x i1> %m, <8 x i1> %n) {{
@@ -39,21 +41,22 @@ define <16 x i32> @f(i64 %base, <16 x i32> %numbers, <16 x i32> %others, <8 x i1
   %b = shufflevector <16 x i64> %all, <16 x i64> poison, <8 x i32> <i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   %p = inttoptr <8 x i64> %a to <8 x ptr>
   %q = inttoptr <8 x i64> %b to <8 x ptr>
-  %v = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> %p, i32 4, <8 x i1> %m, <8 x i32> zeroinitializer)
+  %v = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> %p, i32 4, <8 x i1> %m, <8 x i32> {})
   {}
-  %w = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> %q, i32 4, <8 x i1> %n, <8 x i32> zeroinitializer)
+  %w = call <8 x i32> @llvm.masked.gather.v8i32.v8p0(<8 x ptr> %q, i32 4, <8 x i1> %n, <8 x i32> {})
   %r = shufflevector <8 x i32> %v, <8 x i32> %w, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>
   ret <16 x i32> %r
 }}
 )",
-                     offsets, sixteen("i64", "62"), between);
+                     offsets, sixteen("i64", "62"), others, between, others);
 }
 
 /// What the function has after the pass: the lanes of its gathers, and the bits of what numbers count.
-std::string after(const std::string& offsets, const std::string& between = "") {
+std::string after(const std::string& offsets, const std::string& between = "",
+                  const std::string& others = "zeroinitializer") {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(gathering(offsets, between), problem, context);
+  const auto module = llvm::parseAssemblyString(gathering(offsets, between, others), problem, context);
   if (!module) return problem.getMessage().str();
   llvm::Function& function = *module->getFunction("f");
   llvm::FunctionAnalysisManager analyses;
@@ -95,6 +98,10 @@ TEST(NearGathers, NotTwoNumbers) {
 
 TEST(NearGathers, NotAcrossStores) {
   EXPECT_EQ(after(kWide + shifted("2"), "store i32 0, ptr null"), "8 8 ");
+}
+
+TEST(NearGathers, NotWhereOtherLanesKeepWhatTheyHave) {
+  EXPECT_EQ(after(kWide + shifted("2"), "", "splat (i32 1)"), "8 8 ");
 }
 
 }  // namespace
