@@ -7,10 +7,12 @@
 namespace raddle::driver {
 
 Stream& Context::legacy_stream() {
+  if (Stream* const known = known_legacy_.load(std::memory_order_acquire)) return *known;
   const std::lock_guard lock(mutex);
   if (legacy_ == nullptr) {
     Result<raddle::Stream> stream = device.stream();
     legacy_ = std::make_unique<Stream>(this, std::move(*stream), 0, 0, true);
+    known_legacy_.store(legacy_.get(), std::memory_order_release);
   }
   return *legacy_;
 }
@@ -26,6 +28,7 @@ Stream& Context::per_thread_stream() {
     Result<raddle::Stream> opened = device.stream();
     stream = std::make_shared<Stream>(this, std::move(*opened));
     blocking.push_back(stream);
+    has_blocking.store(true, std::memory_order_release);
   }
   return *stream;
 }

@@ -84,8 +84,8 @@ Status launch(Context& context, const std::shared_ptr<Function>& function, Strea
   if (stream.is_capturing()) return capture_launch(stream, function, given, wanted, arguments);
   TRY(stream.order());
   config.stream = &stream.stream;
-  const Result<Launch> launched = function->kernel().launch(config, std::span<const Argument>(arguments));
-  return launched ? Status(CUDA_SUCCESS) : result_of_launch(context, launched.error());
+  const Result<void> started = function->kernel().start(config, arguments);
+  return started ? Status(CUDA_SUCCESS) : result_of_launch(context, started.error());
 }
 
 /// An event of a launch attribute, or null.

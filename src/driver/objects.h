@@ -51,6 +51,7 @@ struct Context {
 
   std::mutex mutex;
   std::vector<std::weak_ptr<Stream>> blocking;  ///< streams that are ordered with the legacy stream
+  std::atomic<bool> has_blocking{false};        ///< whether there are any; changed under the lock
   /// Texture and surface objects by handle (texture.h).
   std::map<std::uint64_t, std::shared_ptr<Texture>> textures;
   std::map<std::uint64_t, std::shared_ptr<Surface>> surfaces;
@@ -58,6 +59,7 @@ struct Context {
 
  private:
   std::unique_ptr<Stream> legacy_;
+  std::atomic<Stream*> known_legacy_{nullptr};  // once it is made, for who does not have the lock
   std::map<std::uint64_t, std::shared_ptr<Stream>> per_thread_;
 };
 

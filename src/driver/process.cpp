@@ -302,14 +302,17 @@ Stream& default_stream(const std::shared_ptr<Context>& here) {
 
 template <>
 Answer<std::shared_ptr<Stream>> find<Stream>(CUstream handle, const std::shared_ptr<Context>& here) {
-  // Default streams are the context's: an alias keeps the context alive.
+  // Default streams are the context's, which the caller has: no count is needed.
+  const auto of_context = [](Stream& stream) {
+    return std::shared_ptr<Stream>(std::shared_ptr<Context>(), &stream);
+  };
   switch (reinterpret_cast<std::uintptr_t>(handle)) {
     case 0:
-      return std::shared_ptr<Stream>(here, &default_stream(here));
+      return of_context(default_stream(here));
     case kLegacyStream:
-      return std::shared_ptr<Stream>(here, &here->legacy_stream());
+      return of_context(here->legacy_stream());
     case kPerThreadStream:
-      return std::shared_ptr<Stream>(here, &here->per_thread_stream());
+      return of_context(here->per_thread_stream());
     default:
       break;
   }

@@ -109,7 +109,7 @@ template <>
 Answer<std::shared_ptr<MipmappedArray>> find<MipmappedArray>(CUmipmappedArray handle,
                                                              const std::shared_ptr<Context>& here);
 /// Of any context. Also the two numbers that stand for the current one's default streams, and null: the
-/// legacy or the thread's own.
+/// legacy or the thread's own. These live as long as the context, whoever has them.
 template <>
 Answer<std::shared_ptr<Stream>> find<Stream>(CUstream handle, const std::shared_ptr<Context>& here);
 /// Also a CUkernel, which stands for its function; ready to be launched. CUDA_ERROR_INVALID_CONTEXT: a

@@ -80,11 +80,13 @@ Status Stream::order() {
   if (is_capturing()) return refuse_capture(*this);
   if (is_legacy) {
     TRY(check_legacy(*context));
+    if (!context->has_blocking.load(std::memory_order_acquire)) return CUDA_SUCCESS;
     std::vector<std::shared_ptr<Stream>> others;
     {
       const std::lock_guard lock(context->mutex);
       std::erase_if(context->blocking, [](const auto& stream) { return stream.expired(); });
       for (const auto& other : context->blocking) others.push_back(other.lock());
+      context->has_blocking.store(!others.empty(), std::memory_order_relaxed);
     }
     for (const auto& other : others) {
       if (other == nullptr) continue;
@@ -140,6 +142,7 @@ Status cuStreamCreateWithPriority(Here context, CUstream* handle, unsigned flags
   if (stream->is_blocking()) {
     const std::lock_guard lock(context->mutex);
     context->blocking.push_back(stream);
+    context->has_blocking.store(true, std::memory_order_release);
   }
   *handle = Process::instance().streams.add(std::move(stream));
   return CUDA_SUCCESS;

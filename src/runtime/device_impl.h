@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/spinning_mutex.h"
 #include "exec/executable.h"
 #include "linking/linking.h"
 #include "machine/address_space.h"
@@ -45,6 +46,7 @@ struct Stream::Impl {
     machine::Task* also = nullptr;     ///< another one that the task comes after
     std::optional<int> priority = {};  ///< instead of the stream's
     bool begins_early = false;         ///< before the end of the one before it, when that has triggered
+    bool is_given = false;             ///< the caller has the task's only reference, which the stream takes
   };
   /// Appends a task: it runs after all earlier ones of this stream.
   void submit(machine::Task& task) { submit(task, {}); }
@@ -61,7 +63,7 @@ struct Stream::Impl {
  private:
   bool chain(machine::Task& task, const machine::Task* before, bool begins_early);
 
-  std::mutex mutex_;
+  base::SpinningMutex mutex_;
   machine::Task* last_ = nullptr;
   bool last_at_trigger_ = false;  ///< that is a marker of such a point: grids behind it begin early
 };

@@ -63,7 +63,11 @@ void Stream::Impl::submit(Task& task, const How& how) {
   Task* before;
   {
     std::lock_guard lock(mutex_);
-    device.tasks().retain(task);
+    // The stream's, and for a task that nobody else has yet the scheduler's, too.
+    if (how.is_given)
+      machine::TaskScheduler::retain_given(task);
+    else
+      device.tasks().retain(task);
     before = last_;
     last_ = &task;
     // A wait for something else does not keep the launch behind it from beginning early.
@@ -79,7 +83,8 @@ void Stream::Impl::submit(Task& task, const How& how) {
     }
     Task* const after[] = {early ? nullptr : before, also_early ? nullptr : how.also};
     Task* const after_trigger[] = {early ? before : nullptr, also_early ? how.also : nullptr};
-    const machine::TaskScheduler::Submission one{&task, after, after_trigger};
+    const machine::TaskScheduler::Submission one{
+        .task = &task, .after = after, .after_trigger = after_trigger, .is_retained = how.is_given};
     device.tasks().submit({&one, 1});
   }
   device.tasks().release(before);
@@ -99,8 +104,7 @@ Stream& Stream::operator=(Stream&&) noexcept = default;
 void Stream::Impl::submit(machine::Work work) {
   Task* task = device.tasks().acquire();
   task->work = std::move(work);
-  submit(*task);
-  device.tasks().release(task);
+  submit(*task, {.is_given = true});
 }
 
 Result<void> Stream::write(DevicePtr to, const void* from, std::uint64_t bytes) {
@@ -152,8 +156,7 @@ Event Stream::record_begin() {
 void Stream::wait(const Event& event) {
   Task* marker = impl_->device.tasks().acquire();
   marker->work = machine::MarkerWork{.at_trigger = is_at_trigger(event.impl_->marker)};
-  impl_->submit(*marker, {.also = &event.impl_->marker});
-  impl_->device.tasks().release(marker);
+  impl_->submit(*marker, {.also = &event.impl_->marker, .is_given = true});
 }
 
 bool Stream::Impl::done() {

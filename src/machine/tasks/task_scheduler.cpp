@@ -50,8 +50,12 @@ Task* TaskScheduler::acquire() {
   return task;
 }
 
+// Who has the only reference is the only one that could give others.
 void TaskScheduler::release(Task* task) {
-  if (task == nullptr || task->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (task == nullptr) return;
+  if (task->references.load(std::memory_order_acquire) != 1 &&
+      task->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
   task->work = MarkerWork{};  // what it holds must not outlive it
   Task* first = released_.load(std::memory_order_relaxed);
   do {
@@ -79,7 +83,7 @@ std::uint32_t links_of(const TaskScheduler::Submission& one) {
 
 /// Puts the task behind those that it comes after. @returns how many of these it need not wait for
 std::uint32_t link(const TaskScheduler::Submission& one) {
-  const auto& [task, after, after_trigger, after_begin] = one;
+  const auto& [task, after, after_trigger, after_begin, is_retained] = one;
   std::uint32_t passed = 0;
   for (Task* const dependency : after) {
     if (dependency == nullptr) continue;
@@ -120,7 +124,7 @@ void TaskScheduler::submit(std::span<const Submission> batch) {
   dispatcher_.submitted();
   for (const Submission& one : batch) {
     Task& task = *one.task;
-    retain(task);  // until complete
+    if (!one.is_retained) retain(task);  // until complete
     const std::uint32_t links = links_of(one);
     const bool is_plain = batch.size() == 1 && links <= 1;
     task.graph.waiting_for.store(links + !is_plain, std::memory_order_relaxed);
@@ -205,7 +209,8 @@ void tell_end(Task& marker, std::uint64_t ended_ns) {
 // @param held  receives those that it kept from being complete, a part of whom is over now
 void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held) {
   if (!is_marker(task) || task.finished_ns == 0) task.finished_ns = now_ns();
-  if (!is_in_loop(task)) completed_.fetch_add(1, std::memory_order_relaxed);
+  if (!is_in_loop(task))
+    completed_.store(completed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   {
     const std::lock_guard lock(task.graph.mutex);
     task.graph.submitted.store(false, std::memory_order_relaxed);  // who looks at what is pending is over it

@@ -33,12 +33,15 @@ class TaskScheduler {
   Task* acquire();
   void retain(Task& task) { task.references.fetch_add(1, std::memory_order_relaxed); }
   void release(Task* task);  ///< null is ignored
+  /// The same of an acquired task that nobody else has yet, without an atomic addition.
+  static void retain_given(Task& task) { task.references.store(2, std::memory_order_relaxed); }
 
   struct Submission {
     Task* task;
     std::span<Task* const> after;               ///< nulls are ignored
     std::span<Task* const> after_trigger = {};  ///< it may begin before their end; likewise
     std::span<Task* const> after_begin = {};    ///< all their CTAs have begun; it does not wait for their end
+    bool is_retained = false;  ///< one of the task's references is the scheduler's, until it is complete
   };
   /// Starts each task once all tasks in its `after` have completed, all in `after_trigger` have triggered and
   /// all in `after_begin` have begun; these may be earlier ones of the batch. It is complete after those of
@@ -84,7 +87,7 @@ class TaskScheduler {
     const std::uint32_t ended = ended_.load(std::memory_order_acquire) & ~kSleepers;
     return ended == submitted();
   }
-  /// Number of tasks, so far.
+  /// Number of tasks, so far; less those that ended on several threads at once. For who asks whether it grows.
   std::uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
   /// What is submitted and not complete, each with a reference for the caller to release.
   std::vector<Task*> pending();
