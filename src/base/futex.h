@@ -35,6 +35,17 @@ inline void futex_wake(const std::atomic<std::uint32_t>& word, int waiters) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, waiters, nullptr, nullptr, 0);
 }
 
+/// The same for sleepers of several kinds, a bit each.
+inline void futex_wait_as(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                          std::uint32_t kind) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, expected, nullptr, nullptr, kind);
+}
+/// @returns how many were woken
+inline int futex_wake_of(const std::atomic<std::uint32_t>& word, int waiters, std::uint32_t kinds) {
+  return static_cast<int>(
+      syscall(SYS_futex, &word, FUTEX_WAKE_BITSET_PRIVATE, waiters, nullptr, nullptr, kinds));
+}
+
 /// The same between processes that share the word's memory; gives up after a while.
 inline void futex_wait_shared(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                               std::chrono::nanoseconds longest) {

@@ -13,13 +13,17 @@
 
 namespace raddle::machine {
 
-void Doorbell::ring(unsigned workers) {
+void Doorbell::ring(unsigned workers, const Worker* neighbour) {
   epoch.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) == 0) return;
   const Worker* self = current_worker();
-  const unsigned awake =
-      spinners.load(std::memory_order_relaxed) + (self != nullptr && self->unoccupied() ? 1 : 0);
-  if (workers > awake) base::futex_wake(epoch, static_cast<int>(workers - awake));
+  unsigned awake = spinners.load(std::memory_order_relaxed) + (self != nullptr && self->unoccupied() ? 1 : 0);
+  const bool neighbour_spins = neighbour != nullptr && neighbour->spins();
+  if (neighbour_spins && awake != 0) --awake;
+  if (workers <= awake) return;
+  int wanted = static_cast<int>(workers - awake);
+  if (neighbour != nullptr) wanted -= base::futex_wake_of(epoch, wanted, ~neighbour->bell_bit());
+  if (wanted > 0 && !neighbour_spins) base::futex_wake(epoch, wanted);
 }
 
 void Doorbell::pass_on() {
@@ -101,8 +105,17 @@ bool Machine::launch(Task& task) {
   const auto [workers, is_lone] = launches_.add(task);
   if (workers == 0) return false;
   // Whoever looks for work next anyway takes it: the bell would only bring another worker, to the same lines.
-  if (!is_lone || self == nullptr || !self->unoccupied()) doorbell_.ring(workers);
+  if (!is_lone || self == nullptr || !self->unoccupied())
+    doorbell_.ring(workers, self == nullptr ? neighbour_of_caller() : nullptr);
   return true;
+}
+
+/// The worker on the calling thread's core, where that is a program's, which may go on and launch more.
+const Worker* Machine::neighbour_of_caller() const {
+  const int cpu = sched_getcpu();
+  for (const auto& worker : workers_)
+    if (worker->cpu() == cpu) return worker.get();
+  return nullptr;
 }
 
 bool Machine::stop(Task& task) {

@@ -49,7 +49,8 @@ struct Doorbell {
   alignas(64) std::atomic<std::uint32_t> submissions{0};
   /// @param workers  how many could use the work; as many are woken as do not spin already (or call this,
   ///                 about to look for work)
-  void ring(unsigned workers);
+  /// @param neighbour  whose core the caller has, and may keep for long: others are better; null: none
+  void ring(unsigned workers, const Worker* neighbour = nullptr);
   /// Called by a worker that took work and left some: wakes a sleeper. A spinner that ring() counted may have
   /// been about to take other work; so whoever takes some passes the bell on.
   void pass_on();
@@ -97,6 +98,7 @@ class Machine final : public GridRunner {
   Machine(MachineOptions options, unsigned workers, std::vector<int> cpus, std::uint64_t capacity,
           std::unique_ptr<Policy> policy);
   bool end_slices();
+  const Worker* neighbour_of_caller() const;
 
   MachineOptions options_;
   const std::uint64_t capacity_;

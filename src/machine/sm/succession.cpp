@@ -31,7 +31,8 @@ bool Worker::may_hand_on() {
   const GridWork& grid = task.grid();
   // A part of a graph may be launched again as soon as it is complete.
   if (grid.blocks > kMost || grid.queue != nullptr || !grid.executable->goes_on || task.parent != nullptr ||
-      task.family_if_any() != nullptr || task.stop.load(std::memory_order_relaxed) != 0 ||
+      task.family_if_any() != nullptr || task.unfinished.load(std::memory_order_acquire) != 1 ||
+      task.stop.load(std::memory_order_relaxed) != 0 ||
       !leads_to_grid(task))
     return false;
   std::uint64_t ctas = 0;
@@ -59,9 +60,8 @@ bool Worker::go_on_with_next() {
   Task& task = *finished_[0].task;
   TaskScheduler& tasks = task.grid().space->tasks();
   completes_.store(true, std::memory_order_relaxed);  // seen by who sees that a task is complete
-  tasks.retain(task);
   hands_on_ = true;
-  tasks.complete(task);
+  tasks.complete_and_keep(task);
   if (std::exchange(hands_on_, false))
     machine_.launches().succeed({finished_.data(), std::exchange(finished_count_, 0)}, nullptr);
   tasks.release(&task);

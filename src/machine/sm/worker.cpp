@@ -354,14 +354,16 @@ void Worker::idle() {
   // Rung between the last look and the epoch's.
   if (machine_.stopping() || (has_news() && start_block())) return;
   bell.spinners.fetch_add(1, std::memory_order_relaxed);
+  spins_.store(true, std::memory_order_relaxed);
   const bool rung = base::spin_until([&] { return bell.epoch.load(std::memory_order_acquire) != epoch; });
+  spins_.store(false, std::memory_order_relaxed);
   bell.spinners.fetch_sub(1, std::memory_order_relaxed);
   if (rung) return;
   occupied_.store(false, std::memory_order_relaxed);
   bell.sleepers.fetch_add(1, std::memory_order_seq_cst);
   if (bell.epoch.load(std::memory_order_seq_cst) == epoch) {
     bump(counters_.sleeps);
-    base::futex_wait(bell.epoch, epoch);
+    base::futex_wait_as(bell.epoch, epoch, bell_bit());
   }
   bell.sleepers.fetch_sub(1, std::memory_order_relaxed);
 }

@@ -79,6 +79,11 @@ class Worker {
   /// the grid takes that one's place, and the worker goes on with it. On this worker's thread.
   /// @returns false: it has yet to be added
   bool take_over(Task& task);
+  /// Whether it spins for the bell, or does not get its core while it would. Any thread.
+  bool spins() const { return spins_.load(std::memory_order_relaxed); }
+  /// As what it sleeps for the bell.
+  std::uint32_t bell_bit() const { return 1u << id_ % 32; }
+  int cpu() const { return cpu_; }  ///< -1: it is not pinned
   /// Whether it looks for work next instead of going on with some. On this worker's thread.
   bool unoccupied() const { return started_.empty() && grants_.empty(); }
 
@@ -362,6 +367,7 @@ class Worker {
   unsigned rounds_ = 0;
   std::uint32_t submissions_ = 0;  // when it was idle last
 
+  std::atomic<bool> spins_{false};
   // For the thread that counts slices.
   std::atomic<std::uint64_t> turn_{0};  // counts what the scheduler resumed
   std::atomic<bool> occupied_{false};

@@ -114,6 +114,7 @@ class alignas(128) Task {
     std::atomic<std::uint32_t> waiting_for{0};
     std::atomic<bool> submitted{false};  ///< and not complete
     bool triggered = false, begun = false, complete = false;
+    bool is_kept = false;  ///< whoever completes it gets the scheduler's reference
     Task* next = nullptr;  ///< of whoever has it: in a list of ready or pooled tasks
     Successors successors;
     std::vector<Task*> dependents;  ///< may begin when it has `triggered`; are complete after it

@@ -230,7 +230,7 @@ void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held
     graph->graph->release();
   dispatcher_.ended(task);
   if (task.state.exchange(2, std::memory_order_acq_rel) == 1) base::futex_wake(task.state, 1 << 30);
-  release(&task);
+  if (!std::exchange(task.graph.is_kept, false)) release(&task);
   one_more_ended();
 }
 

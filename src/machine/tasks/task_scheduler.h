@@ -75,6 +75,11 @@ class TaskScheduler {
   std::shared_ptr<Task> share(Task* task);
   /// Called once by whoever ran the task; wakes waiters and dispatches the tasks that waited.
   void complete(Task& task);
+  /// The same; the task is as it was until the caller releases it.
+  void complete_and_keep(Task& task) {
+    task.graph.is_kept = true;
+    complete(task);
+  }
   /// Makes a task, which has its work and is not submitted yet, a child of one that runs.
   /// @returns false: `limit` children are pending, not counting compilations
   bool adopt(Task& parent, Task& child, std::uint32_t limit);
