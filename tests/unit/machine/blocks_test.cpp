@@ -126,6 +126,46 @@ TEST(TwoCores, TwentyThreadsInBlocksOfTen) {
   EXPECT_EQ((std::set<const Worker*>{ran[0].worker, ran[10].worker}), workers);
 }
 
+// A program that has launched goes on, on its core: a worker that is pinned there would have to wait for it.
+TEST(TwoCores, ALaunchGoesToTheCoreThatItsProgramDoesNotHave) {
+  if (host_info().usable_cores < 2) GTEST_SKIP() << "one core";
+  std::atomic<const Worker*> ran{nullptr};
+  auto kernel = TestKernel::of_warps([&](exec::WarpContext&) { ran = current_worker(); });
+  class Pinned : public MachineTest {
+   public:
+    void TestBody() override {}
+    void launch_from(int cpu, exec::Executable& kernel, const std::atomic<const Worker*>& ran) {
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(static_cast<unsigned>(cpu), &one);
+      ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+      Task* const task = submit(kernel, {.x = 1});
+      while (ran == nullptr) {
+      }
+      task->wait();
+      space_->tasks().release(task);
+    }
+    using MachineTest::machine_;
+    using MachineTest::use;
+  } two;
+  MachineOptions options;
+  options.shape = *preset_shape("h200", 2);
+  options.workers = 2;
+  two.use(*Machine::create(std::move(options)));
+  constexpr int kTries = 20;
+  int elsewhere = 0;
+  for (int i = 0; i < kTries; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // both sleep
+    const Worker& neighbour = two.machine_->worker(static_cast<unsigned>(i) % 2);
+    const std::atomic<int>& cpu = neighbour.counters().cpu;
+    if (!wait_until([&] { return cpu >= 0; })) GTEST_SKIP() << "RADDLE_PIN=off";
+    ran = nullptr;
+    std::thread([&] { two.launch_from(cpu, kernel, ran); }).join();
+    elsewhere += ran != &neighbour;
+  }
+  EXPECT_GT(elsewhere, kTries / 2);
+}
+
 // All blocks have begun before one ends, so each is begun by itself, in the middle of the grid.
 // proves: W-14a, W-14j
 TEST_F(Blocks, BlocksThatBeginInTheMiddleOfAGridKnowTheirPlace) {

@@ -84,6 +84,14 @@ class MachineTest : public ::testing::Test {
   }
   static Task* submit(AddressSpace& space, exec::Executable& code, const GridSize& grid,
                       Task* after = nullptr) {
+    Task* const task = grid_task(space, code, grid);
+    Task* const list[] = {after};
+    space.tasks().submit(*task, list);
+    return task;
+  }
+  /// A grid that is not submitted yet.
+  Task* grid_task(exec::Executable& code, const GridSize& grid) { return grid_task(*space_, code, grid); }
+  static Task* grid_task(AddressSpace& space, exec::Executable& code, const GridSize& grid) {
     static const std::string name = "kernel";
     Task* task = space.tasks().acquire();
     GridWork& work = task->work.emplace<GridWork>();
@@ -112,8 +120,6 @@ class MachineTest : public ::testing::Test {
     }
     const auto fits = space.check(work);
     EXPECT_TRUE(fits.ok()) << fits.error().to_string();
-    Task* const list[] = {after};
-    space.tasks().submit(*task, list);
     return task;
   }
 

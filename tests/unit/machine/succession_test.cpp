@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "machine_fixture.h"
+#include "wait_until.h"
 
 namespace raddle::machine {
 namespace {
@@ -203,6 +204,35 @@ TEST_F(Succession, EndsWhenTheSpaceIsGivenUpOrGoes) {
     if (round % 2 != 0) EXPECT_EQ(blocks, (300u + kLearnt) * kBlocks);
     close();
   }
+}
+
+// Its blocks have ended, and a grid waits for it; but it is complete only after the one that it did not wait
+// for, and nobody may have its memory before.
+TEST_F(Succession, WhatBeganEarlyStaysUntilTheOtherEnds) {
+  open({.workers = 2});
+  std::atomic<std::uint64_t> blocks{0};
+  auto code = little([&](exec::CtaContext&) { ++blocks; });
+  learn(code);
+  blocks = 0;
+  Task* const before = close_gate();
+  Task* const early = grid_task(code, {.x = 1});
+  const TaskScheduler::Submission one{.task = early, .after_trigger = {&before, 1}};
+  space_->tasks().submit({&one, 1});
+  tasks_.push_back(submit(code, {.x = 1}, early));
+  space_->tasks().release(early);
+  space_->tasks().trigger(*before);
+  ASSERT_TRUE(wait_until([&] { return blocks == 1; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  std::vector<Task*> others;
+  for (int i = 0; i < 200; ++i) {
+    others.push_back(space_->tasks().acquire());
+    EXPECT_NE(others.back(), early);
+  }
+  for (Task* const task : others) space_->tasks().release(task);
+  EXPECT_FALSE(early->done());
+  open_gate();
+  tasks_.back()->wait();
+  EXPECT_EQ(blocks, 2u);
 }
 
 // Two spaces and several streams: whoever comes, each stream has its order.
