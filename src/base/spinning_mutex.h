@@ -1,7 +1,7 @@
 // A mutex for what is held for a microsecond or two: who finds it taken spins before it sleeps, since waking
 // a sleeper costs both sides more than the wait (base/futex.h). It only looks while it spins, so that whoever
-// has the mutex keeps its cache line. To unlock it is a plain store: an atomic exchange would wait for all that
-// was stored before, some of it into lines that other cores have. Works with std::lock_guard.
+// has the mutex keeps its cache line. To unlock it is a plain store: an atomic exchange would wait for all
+// that was stored before, some of it into lines that other cores have. Works with std::lock_guard.
 #pragma once
 
 #include <atomic>

@@ -303,8 +303,8 @@ Result<void> Kernel::start(const LaunchConfig& config, std::span<const Argument>
   const detail::CompiledKernel* code = nullptr;
   TRY_ASSIGN(machine::Task* const task, impl_->make_task(config, arguments, code));
   Stream& stream = config.stream != nullptr ? *config.stream : *impl_->module->device->default_stream;
-  stream.impl_->submit(
-      *task, {.priority = config.priority, .begins_early = config.begins_early, .is_given = true});
+  stream.impl_->submit(*task,
+                       {.priority = config.priority, .begins_early = config.begins_early, .is_given = true});
   return {};
 }
 

@@ -32,8 +32,7 @@ bool Worker::may_hand_on() {
   // A part of a graph may be launched again as soon as it is complete.
   if (grid.blocks > kMost || grid.queue != nullptr || !grid.executable->goes_on || task.parent != nullptr ||
       task.family_if_any() != nullptr || task.unfinished.load(std::memory_order_acquire) != 1 ||
-      task.stop.load(std::memory_order_relaxed) != 0 ||
-      !leads_to_grid(task))
+      task.stop.load(std::memory_order_relaxed) != 0 || !leads_to_grid(task))
     return false;
   std::uint64_t ctas = 0;
   for (const CtaRun& run : std::span(finished_).first(finished_count_)) {

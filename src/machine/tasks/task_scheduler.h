@@ -92,7 +92,8 @@ class TaskScheduler {
     const std::uint32_t ended = ended_.load(std::memory_order_acquire) & ~kSleepers;
     return ended == submitted();
   }
-  /// Number of tasks, so far; less those that ended on several threads at once. For who asks whether it grows.
+  /// Number of tasks, so far, for who asks whether it grows: of those that end at once on several threads one
+  /// may count.
   std::uint64_t completed() const { return completed_.load(std::memory_order_relaxed); }
   /// What is submitted and not complete, each with a reference for the caller to release.
   std::vector<Task*> pending();
