@@ -38,6 +38,7 @@
 #include "jit/prefetch.h"
 #include "jit/reuse_order.h"
 #include "jit/variables.h"
+#include "jit/wide_masks.h"
 
 namespace raddle::jit {
 namespace {
@@ -200,6 +201,8 @@ class Optimiser {
     }
     if (target.simd.mask_registers && tier != Tier::quick)
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(OrderForReuse(target.vector_bits)));
+    if (!target.simd.mask_registers && tier == Tier::optimised)
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(WideMasks()));
     if (!target.simd.fused) pipeline.addPass(ExpandFused());
     pipeline.run(module, modules_);
   }

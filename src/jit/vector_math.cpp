@@ -128,19 +128,16 @@ Val ex2_scaled(Val x) {
 
 Val ex2_approx(Val x, bool ftz) {
   if (!ftz && can_scale(x)) return ex2_scaled(x);
-  Val argument = x, tiny = lt(x, x.like_float(-126));
-  if (!ftz) {  // subnormal results: compute 2^(x + 64), scale at the end
-    argument = select(gt(x, x.like_float(-180)), x, x.like_float(-180));
-    argument = select(tiny, argument + x.like_float(64), argument);
-  }
-  Nearest n = nearest_integer(argument);
-  Val p = power_of_two(argument - n.value);
-  Val result = (p.as(Type::u32) + shl(n.bits, 23)).as(Type::f32);
-  if (ftz)
-    result = select(tiny, x.like(0), result);
-  else
-    result = select(tiny, result * x.like_float(0x1p-64), result);
-  return select(lt(x, x.like_float(128)), result, x + x.like_float(kInfinity));  // infinity, NaN
+  const Val least = x.like_float(-180), most = x.like_float(129);
+  Val argument = select(lt(x, least), least, x);  // NaN stays
+  argument = select(gt(argument, most), most, argument);
+  // 2^n in two factors, of which the last may make the result subnormal or infinite, rounded once. Twice the
+  // exponents' bias is in the low bits of what rounds, so that each half of these is a factor's exponent.
+  const Val magic = x.like_float(0x1.8p23 + 2 * 127), shifted = argument + magic;
+  const Val bits = shifted.as(Type::s32), half = shr(bits, 1);
+  const Val first = shl(half, 23).as(Type::f32), second = shl(bits - half, 23).as(Type::f32);
+  const Val result = power_of_two(argument - (shifted - magic)) * first * second;
+  return ftz ? select(lt(x, x.like_float(-126)), x.like(0), result) : result;
 }
 
 Val lg2_approx(Val x, bool ftz) {
