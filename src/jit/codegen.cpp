@@ -199,8 +199,9 @@ class Optimiser {
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchScattered()));
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(HalveStores()));
     }
-    if (target.simd.mask_registers && tier != Tier::quick)
-      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(OrderForReuse(target.vector_bits)));
+    const bool orders = target.simd.mask_registers ? tier != Tier::quick
+                                                   : target.vector_bits == 256 && tier == Tier::optimised;
+    if (orders) pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(OrderForReuse(target.vector_bits)));
     if (!target.simd.mask_registers && tier == Tier::optimised)
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(WideMasks()));
     if (!target.simd.fused) pipeline.addPass(ExpandFused());

@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace raddle::jit {
@@ -36,8 +37,12 @@ struct Node {
 /// Instructions of a block, in which nothing writes to memory, and the vectors that they read and make.
 class Stretch {
  public:
-  Stretch(llvm::ArrayRef<llvm::Instruction*> instructions, unsigned vector_bits)
-      : layout_(instructions.front()->getModule()->getDataLayout()), vector_bits_(vector_bits) {
+  /// @param whole  the stretch of which these are a part; what the rest of it reads, it makes for itself
+  Stretch(llvm::ArrayRef<llvm::Instruction*> instructions, unsigned vector_bits,
+          const Stretch* whole = nullptr)
+      : layout_(instructions.front()->getModule()->getDataLayout()),
+        vector_bits_(vector_bits),
+        whole_(whole != nullptr ? *whole : *this) {
     for (llvm::Instruction* i : instructions) number_.emplace(i, static_cast<unsigned>(number_.size()));
     for (llvm::Instruction* i : instructions) add(*i);
   }
@@ -66,7 +71,7 @@ class Stretch {
     node.result = value_of(i);
     if (node.result == kNever) return;
     values_[node.result].lives_on =
-        std::ranges::any_of(i.users(), [&](const llvm::User* user) { return !number_.contains(user); });
+        std::ranges::any_of(i.users(), [&](const llvm::User* user) { return !whole_.number_.contains(user); });
   }
 
   /// Its number; kNever if it takes no vector register.
@@ -98,6 +103,7 @@ class Stretch {
 
   const llvm::DataLayout& layout_;
   unsigned vector_bits_;
+  const Stretch& whole_;
   std::unordered_map<const llvm::Value*, unsigned> number_, value_number_;
   std::vector<Node> nodes_;
   std::vector<VectorValue> values_;
@@ -268,23 +274,140 @@ class Ordering {
   std::set<unsigned> ready_;
 };
 
+using Instructions = std::vector<llvm::Instruction*>;
+
+/// Another order of a stretch: one strand after the other, each of which makes for itself what it is supplied
+/// with.
+struct Order {
+  std::vector<Instructions> strands;
+  unsigned traffic = 0;
+};
+
+/// Some registers are for what operations need within.
+unsigned registers_of(unsigned vector_bits) { return (vector_bits == 512 ? 32 : 16) - 4; }
+
+Order best_order(const Stretch& stretch, unsigned registers) {
+  const std::vector<unsigned> order = Ordering(stretch, registers).order();
+  Instructions instructions;
+  for (const unsigned n : order) instructions.push_back(stretch.nodes()[n].instruction);
+  return {{std::move(instructions)}, traffic_of(stretch, order, registers)};
+}
+
+/// What needs nothing of the rest but what is made from scalars alone, as the parts of a warp do.
+class Strands {
+ public:
+  explicit Strands(const Stretch& stretch) : nodes_(stretch.nodes()), first_(nodes_.size()) {
+    for (unsigned n = 0; n < nodes_.size(); ++n) {
+      first_[n] = n;
+      for (const unsigned need : nodes_[n].needs)
+        if (!nodes_[n].supplies && !nodes_[need].supplies) first_[first(need)] = first(n);
+    }
+  }
+
+  /// Each with all that supplies it, in the order that there is. Nothing if there are not some long ones.
+  std::vector<Instructions> all() {
+    constexpr unsigned kMost = 8, kLeastShare = 32;
+    std::unordered_map<unsigned, unsigned> sizes;
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+      if (!nodes_[n].supplies) ++sizes[first(n)];
+    std::vector<unsigned> strands;
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+      if (first(n) == n && sizes[n] > nodes_.size() / kLeastShare) strands.push_back(n);
+    if (strands.size() < 2 || strands.size() > kMost) return {};
+    std::vector<Instructions> found;
+    for (const unsigned strand : strands) found.push_back(instructions_of(strand, strands));
+    return found;
+  }
+
+ private:
+  unsigned first(unsigned n) {
+    while (first_[n] != n) n = first_[n] = first_[first_[n]];
+    return n;
+  }
+
+  /// The first one has what is in none, too.
+  Instructions instructions_of(unsigned strand, const std::vector<unsigned>& strands) {
+    std::vector<bool> taken(nodes_.size());
+    for (auto n = static_cast<unsigned>(nodes_.size()); n-- > 0;) {
+      const bool rest = strand == strands.front() &&
+                        (nodes_[n].supplies ? nodes_[n].users.empty()
+                                            : std::ranges::find(strands, first(n)) == strands.end());
+      if (rest || (!nodes_[n].supplies && first(n) == strand)) taken[n] = true;
+      if (taken[n])
+        for (const unsigned need : nodes_[n].needs) taken[need] = true;
+    }
+    Instructions found;
+    for (unsigned n = 0; n < nodes_.size(); ++n)
+      if (taken[n]) found.push_back(nodes_[n].instruction);
+    return found;
+  }
+
+  const std::vector<Node>& nodes_;
+  std::vector<unsigned> first_;
+};
+
+/// Nothing where the stretch has no strands.
+Order order_by_strands(const Stretch& stretch, unsigned vector_bits) {
+  Order all;
+  std::unordered_set<const llvm::Instruction*> made;
+  for (const Instructions& strand : Strands(stretch).all()) {
+    Order one = best_order(Stretch(strand, vector_bits, &stretch), registers_of(vector_bits));
+    all.traffic += one.traffic;
+    for (const llvm::Instruction* i : strand)
+      if (!made.insert(i).second && i->mayReadFromMemory()) ++all.traffic;
+    all.strands.push_back(std::move(one.strands.front()));
+  }
+  return all;
+}
+
+/// Puts strands before `end`. What several need, each but the first makes anew, and behind a fence, which is no
+/// instruction of the processor: LLVM would make one of them again.
+void lay_out(const std::vector<Instructions>& strands, llvm::Instruction* end) {
+  std::unordered_set<llvm::Instruction*> placed;
+  std::unordered_map<llvm::Value*, llvm::Value*> original;
+  for (const Instructions& strand : strands) {
+    if (!placed.empty())
+      new llvm::FenceInst(end->getContext(), llvm::AtomicOrdering::SequentiallyConsistent,
+                          llvm::SyncScope::SingleThread, end->getIterator());
+    std::unordered_map<llvm::Value*, llvm::Value*> here;
+    for (llvm::Instruction* i : strand) {
+      llvm::Instruction* one = i;
+      if (placed.insert(i).second) {
+        i->moveBefore(end);
+      } else if (!i->getType()->isVectorTy() && !i->mayReadFromMemory()) {
+        continue;  // a part of addresses
+      } else {
+        one = i->clone();
+        one->insertBefore(end->getIterator());
+        original[one] = i;
+      }
+      here[i] = one;
+      for (llvm::Use& operand : one->operands()) {
+        const auto from = original.find(operand.get());
+        const auto found = here.find(from == original.end() ? operand.get() : from->second);
+        if (found != here.end()) operand.set(found->second);
+      }
+    }
+  }
+}
+
 /// @returns whether the stretch has another order now
 bool reorder(llvm::ArrayRef<llvm::Instruction*> instructions, unsigned vector_bits) {
-  constexpr unsigned kRegisters = 32 - 4;  // some are for what operations need within
+  const unsigned registers = registers_of(vector_bits);
   constexpr unsigned kLeastGain = 32;
   if (instructions.size() < kShortest || instructions.size() > kLongest) return false;
   const Stretch stretch(instructions, vector_bits);
-  if (stretch.values().size() <= kRegisters) return false;
+  if (stretch.values().size() <= registers) return false;
   std::vector<unsigned> order(instructions.size());
   for (unsigned n = 0; n < order.size(); ++n) order[n] = n;
-  const unsigned before = traffic_of(stretch, order, kRegisters);
+  const unsigned before = traffic_of(stretch, order, registers);
   if (before < kLeastGain) return false;
-  order = Ordering(stretch, kRegisters).order();
-  const unsigned after = traffic_of(stretch, order, kRegisters);
+  Order other = vector_bits == 512 ? best_order(stretch, registers) : order_by_strands(stretch, vector_bits);
+  if (getenv("RADDLE_DEBUG_ORDER")) fprintf(stderr, "stretch of %zu: before %u, best %u (whole %u), strands %zu\n", instructions.size(), before, other.traffic, best_order(stretch, registers).traffic, other.strands.size());
+  if (other.strands.empty()) return false;
   const auto size = static_cast<unsigned>(instructions.size());
-  if (after + std::max({kLeastGain, before / 4, size / 10}) > before) return false;
-  llvm::Instruction* const end = instructions.back()->getNextNode();
-  for (const unsigned n : order) instructions[n]->moveBefore(end);
+  if (other.traffic + std::max({kLeastGain, before / 4, size / 10}) > before) return false;
+  lay_out(other.strands, instructions.back()->getNextNode());
   return true;
 }
 
