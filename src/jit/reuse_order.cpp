@@ -403,7 +403,6 @@ bool reorder(llvm::ArrayRef<llvm::Instruction*> instructions, unsigned vector_bi
   const unsigned before = traffic_of(stretch, order, registers);
   if (before < kLeastGain) return false;
   Order other = vector_bits == 512 ? best_order(stretch, registers) : order_by_strands(stretch, vector_bits);
-  if (getenv("RADDLE_DEBUG_ORDER")) fprintf(stderr, "stretch of %zu: before %u, best %u (whole %u), strands %zu\n", instructions.size(), before, other.traffic, best_order(stretch, registers).traffic, other.strands.size());
   if (other.strands.empty()) return false;
   const auto size = static_cast<unsigned>(instructions.size());
   if (other.traffic + std::max({kLeastGain, before / 4, size / 10}) > before) return false;

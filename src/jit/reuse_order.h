@@ -1,7 +1,8 @@
 // The order of long straight code whose vectors do not fit the registers, a pass over LLVM IR. Programs that
 // keep matrices in registers are unrolled: all of one sum, then all of the next, so that what both multiply
 // with goes through memory once for each sum. LLVM's scheduler keeps to that or makes it worse. Where another
-// order of the same instructions has less to fetch and to put away, it is taken.
+// order of the same instructions has less to fetch and to put away, it is taken. Of sixteen registers parts of
+// a warp would each have too few: one part comes after the other.
 #pragma once
 
 #include <llvm/IR/PassManager.h>
@@ -11,7 +12,7 @@ namespace raddle::jit {
 /// Last of all passes. What it has changed says so (keeps_order): code generation is to leave it.
 class OrderForReuse : public llvm::PassInfoMixin<OrderForReuse> {
  public:
-  /// @param vector_bits  of a register; there are as many as with AVX-512
+  /// @param vector_bits  of a register; 512: there are 32 of them, else 16
   explicit OrderForReuse(unsigned vector_bits) : vector_bits_(vector_bits) {}
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 
