@@ -70,8 +70,8 @@ class Stretch {
     node.supplies = is_supply(node);
     node.result = value_of(i);
     if (node.result == kNever) return;
-    values_[node.result].lives_on =
-        std::ranges::any_of(i.users(), [&](const llvm::User* user) { return !whole_.number_.contains(user); });
+    values_[node.result].lives_on = std::ranges::any_of(
+        i.users(), [&](const llvm::User* user) { return !whole_.number_.contains(user); });
   }
 
   /// Its number; kNever if it takes no vector register.
@@ -404,8 +404,9 @@ bool reorder(llvm::ArrayRef<llvm::Instruction*> instructions, unsigned vector_bi
   if (before < kLeastGain) return false;
   Order other = vector_bits == 512 ? best_order(stretch, registers) : order_by_strands(stretch, vector_bits);
   if (other.strands.empty()) return false;
-  const auto size = static_cast<unsigned>(instructions.size());
-  if (other.traffic + std::max({kLeastGain, before / 4, size / 10}) > before) return false;
+  // By strands more must be gained, as the processor sees less of one when it is at another.
+  const auto size = static_cast<unsigned>(instructions.size()), share = other.strands.size() > 1 ? 5U : 10U;
+  if (other.traffic + std::max({kLeastGain, before / 4, size / share}) > before) return false;
   lay_out(other.strands, instructions.back()->getNextNode());
   return true;
 }

@@ -62,8 +62,8 @@ class Widening {
       ir_.SetInsertPoint(phi);
       wide_[&mask] = ir_.CreatePHI(wide_type_, phi->getNumIncomingValues());
     } else if (has_wide_form(mask)) {
-      wide_[&mask] = llvm::BinaryOperator::Create(
-          static_cast<llvm::Instruction::BinaryOps>(mask.getOpcode()), none, none, "", mask.getIterator());
+      wide_[&mask] = llvm::BinaryOperator::Create(static_cast<llvm::Instruction::BinaryOps>(mask.getOpcode()),
+                                                  none, none, "", mask.getIterator());
       llvm::cast<llvm::Instruction>(wide_[&mask])->setDebugLoc(mask.getDebugLoc());
     } else {
       ir_.SetInsertPoint(mask.getParent(), std::next(mask.getIterator()));
