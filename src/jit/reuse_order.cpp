@@ -360,8 +360,8 @@ Order order_by_strands(const Stretch& stretch, unsigned vector_bits) {
   return all;
 }
 
-/// Puts strands before `end`. What several need, each but the first makes anew, and behind a fence, which is no
-/// instruction of the processor: LLVM would make one of them again.
+/// Puts strands before `end`. What several need, each but the first makes anew, and behind a fence, which is
+/// no instruction of the processor: LLVM would make one of them again.
 void lay_out(const std::vector<Instructions>& strands, llvm::Instruction* end) {
   std::unordered_set<llvm::Instruction*> placed;
   std::unordered_map<llvm::Value*, llvm::Value*> original;
