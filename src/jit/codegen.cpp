@@ -34,6 +34,7 @@
 #include "jit/fused.h"
 #include "jit/halved_stores.h"
 #include "jit/interleaved.h"
+#include "jit/merge_selects.h"
 #include "jit/near_gathers.h"
 #include "jit/prefetch.h"
 #include "jit/reuse_order.h"
@@ -121,17 +122,16 @@ llvm::FunctionPassManager quick_passes() {
   return function;
 }
 
-/// LLVM's -O2 without the passes that change no kernel's code (a third of the time, equal size): nvcc has
-/// optimised the PTX, so only what the translation brings in is left to optimise: variables, masks and
-/// addresses that are computed over again. The value numbering does not ask which loads see which stores, and
-/// nothing looks for dead stores: a sixteenth of all time to compile, and code is as long without.
+/// What is left of LLVM's -O2: nvcc has optimised the PTX, so that only what the translation brings in is
+/// left to optimise: variables, masks and addresses that are computed over again. What blocks before one
+/// another compute is computed once; there is no value numbering, of which MergeSelects does the part that
+/// counts here. Combining once is enough behind what is common; another such pass makes nothing shorter.
 constexpr const char* kOptimisingPasses =
     "always-inline,"
-    "function<eager-inv>(simplifycfg,sroa<modify-cfg>,early-cse<memssa>,instcombine<no-verify-fixpoint>,"
-    "simplifycfg),"
+    "function<eager-inv>(simplifycfg,sroa<modify-cfg>,early-cse,simplifycfg),"
     "cgscc(inline),globaldce,"
-    "function<eager-inv>(loop-mssa(loop-rotate,licm<allowspeculation>),gvn<no-memdep>,"
-    "instcombine<no-verify-fixpoint>,simplifycfg)";
+    "function<eager-inv>(loop-mssa(loop-rotate,licm<allowspeculation>),merge-selects,"
+    "instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg)";
 
 /// Some function has so many blocks and variables that LLVM would spend minutes on which of them depend on
 /// which: thousands of instructions around and inside loops that wait for other lanes. Its variables stay in
@@ -168,6 +168,12 @@ class Optimiser {
       : effort_(effort), passes_(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks_) {
     callbacks_.registerShouldRunOptionalPassCallback(
         [this](llvm::StringRef, const llvm::Any&) { return !effort_.is_over(); });
+    passes_.registerPipelineParsingCallback([](llvm::StringRef name, llvm::FunctionPassManager& function,
+                                               llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+      if (name != "merge-selects") return false;
+      function.addPass(MergeSelects());
+      return true;
+    });
     passes_.registerModuleAnalyses(modules_);
     passes_.registerCGSCCAnalyses(components_);
     passes_.registerFunctionAnalyses(functions_);

@@ -43,7 +43,7 @@ Masks masks_after(const std::string& text) {
 }
 
 /// Lanes stay in a loop for as long as their counts are below a limit.
-constexpr const char* kLoop = R"(
+constexpr const char* kLoopOfMasks = R"(
 define <8 x i32> @f(<8 x i32> %limit, <8 x i1> %first) {
   br label %loop
 loop:
@@ -66,7 +66,7 @@ end:
 )";
 
 TEST(WideMasks, FromBlockToBlock) {
-  const Masks found = masks_after(kLoop);
+  const Masks found = masks_after(kLoopOfMasks);
   EXPECT_EQ(found.phis + found.logic, 0);
   EXPECT_EQ(found.wide_phis, 3);  // two masks, and the counts
   EXPECT_EQ(found.wide_logic, 3);
@@ -100,7 +100,7 @@ end:
 }
 
 TEST(WideMasks, OthersThanOfEightLanesStay) {
-  std::string text = kLoop;
+  std::string text = kLoopOfMasks;
   for (std::string::size_type at = 0; (at = text.find("<8 x i1>", at)) != std::string::npos;)
     text.replace(at, 8, "<4 x i1>");
   for (std::string::size_type at = 0; (at = text.find("<8 x i32>", at)) != std::string::npos;)
