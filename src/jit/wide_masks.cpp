@@ -11,11 +11,11 @@
 namespace raddle::jit {
 namespace {
 
-constexpr unsigned kLanes = 8;
+constexpr unsigned kMaskLanes = 8;
 
 bool is_mask(const llvm::Value& value) {
   const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(value.getType());
-  return type != nullptr && type->getNumElements() == kLanes && type->getElementType()->isIntegerTy(1);
+  return type != nullptr && type->getNumElements() == kMaskLanes && type->getElementType()->isIntegerTy(1);
 }
 
 /// What is computed on vectors of 32-bit lanes instead.
@@ -37,7 +37,7 @@ bool is_wanted_wide(const llvm::Instruction& i) {
 class Widening {
  public:
   explicit Widening(llvm::Function& function)
-      : ir_(function.getContext()), wide_type_(llvm::FixedVectorType::get(ir_.getInt32Ty(), kLanes)) {
+      : ir_(function.getContext()), wide_type_(llvm::FixedVectorType::get(ir_.getInt32Ty(), kMaskLanes)) {
     for (llvm::Instruction& i : llvm::instructions(function))
       if (is_mask(i) && is_wanted_wide(i)) masks_.push_back(&i);
   }
