@@ -115,11 +115,16 @@ Val power_of_two(Val x) {
                         0.240226507606, 0.693147188026, 1.0});
 }
 
-/// 2^x where the processor scales the result, be it subnormal or infinite. NaN stays.
-Val ex2_scaled(Val x) {
+/// What 2^x is told apart by: below it is zero, above infinite. NaN stays.
+Val limited_exponent(Val x) {
   const Val least = x.like_float(-180), most = x.like_float(129);
-  Val argument = select(lt(x, least), least, x);
-  argument = select(gt(argument, most), most, argument);
+  const Val above = select(lt(x, least), least, x);
+  return select(gt(above, most), most, above);
+}
+
+/// 2^x where the processor scales the result, be it subnormal or infinite.
+Val ex2_scaled(Val x) {
+  const Val argument = limited_exponent(x);
   const Val n = round_even(argument);
   return scale(power_of_two(argument - n), n);
 }
@@ -128,9 +133,7 @@ Val ex2_scaled(Val x) {
 
 Val ex2_approx(Val x, bool ftz) {
   if (!ftz && can_scale(x)) return ex2_scaled(x);
-  const Val least = x.like_float(-180), most = x.like_float(129);
-  Val argument = select(lt(x, least), least, x);  // NaN stays
-  argument = select(gt(argument, most), most, argument);
+  const Val argument = limited_exponent(x);
   // 2^n in two factors, of which the last may make the result subnormal or infinite, rounded once. Twice the
   // exponents' bias is in the low bits of what rounds, so that each half of these is a factor's exponent.
   const Val magic = x.like_float(0x1.8p23 + 2 * 127), shifted = argument + magic;

@@ -13,9 +13,10 @@
 
 namespace raddle::machine {
 
-void Doorbell::ring(unsigned workers, const Worker* neighbour) {
+void Doorbell::ring(unsigned workers, const Machine* launched) {
   epoch.fetch_add(1, std::memory_order_seq_cst);
   if (sleepers.load(std::memory_order_seq_cst) == 0) return;
+  const Worker* const neighbour = launched != nullptr ? launched->neighbour_of_caller() : nullptr;
   const Worker* self = current_worker();
   unsigned awake = spinners.load(std::memory_order_relaxed) + (self != nullptr && self->unoccupied() ? 1 : 0);
   const bool neighbour_spins = neighbour != nullptr && neighbour->spins();
@@ -106,11 +107,10 @@ bool Machine::launch(Task& task) {
   if (workers == 0) return false;
   // Whoever looks for work next anyway takes it: the bell would only bring another worker, to the same lines.
   if (!is_lone || self == nullptr || !self->unoccupied())
-    doorbell_.ring(workers, self == nullptr ? neighbour_of_caller() : nullptr);
+    doorbell_.ring(workers, self == nullptr ? this : nullptr);
   return true;
 }
 
-/// The worker on the calling thread's core, where that is a program's, which may go on and launch more.
 const Worker* Machine::neighbour_of_caller() const {
   const int cpu = sched_getcpu();
   for (const auto& worker : workers_)

@@ -40,6 +40,8 @@ struct MachineOptions {
   std::uint64_t elsewhere = 0;
 };
 
+class Machine;
+
 /// Rung when there may be work: workers spin, then sleep on it.
 struct Doorbell {
   alignas(64) std::atomic<std::uint32_t> epoch{0};
@@ -49,8 +51,9 @@ struct Doorbell {
   alignas(64) std::atomic<std::uint32_t> submissions{0};
   /// @param workers  how many could use the work; as many are woken as do not spin already (or call this,
   ///                 about to look for work)
-  /// @param neighbour  whose core the caller has, and may keep for long: others are better; null: none
-  void ring(unsigned workers, const Worker* neighbour = nullptr);
+  /// @param launched  where a program's thread has launched, which may keep its core for long: workers of
+  ///                  other cores are better; null: nobody has
+  void ring(unsigned workers, const Machine* launched = nullptr);
   /// Called by a worker that took work and left some: wakes a sleeper. A spinner that ring() counted may have
   /// been about to take other work; so whoever takes some passes the bell on.
   void pass_on();
@@ -87,6 +90,10 @@ class Machine final : public GridRunner {
   /// Of a context that is selected: the grid goes to the distributor. @returns as start()
   bool launch(Task& task);
 
+  /// The worker on the core of the calling thread, a program's, which may go on and launch more; null if none
+  /// is pinned there.
+  const Worker* neighbour_of_caller() const;
+
   // For workers.
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
   LaunchControllers& launches() { return launches_; }
@@ -98,7 +105,6 @@ class Machine final : public GridRunner {
   Machine(MachineOptions options, unsigned workers, std::vector<int> cpus, std::uint64_t capacity,
           std::unique_ptr<Policy> policy);
   bool end_slices();
-  const Worker* neighbour_of_caller() const;
 
   MachineOptions options_;
   const std::uint64_t capacity_;

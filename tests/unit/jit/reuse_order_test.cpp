@@ -62,16 +62,23 @@ struct Result {
   unsigned farthest;  ///< products between a factor's first and last
 };
 
-Result after(unsigned factors, const std::string& between = "") {
-  llvm::LLVMContext context;
+std::unique_ptr<llvm::Module> ordered(const std::string& text, unsigned vector_bits,
+                                      llvm::LLVMContext& context) {
   llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(summing(factors, between), problem, context);
+  auto module = llvm::parseAssemblyString(text, problem, context);
   EXPECT_TRUE(module) << problem.getMessage().str();
   llvm::Function& function = *module->getFunction("f");
   llvm::FunctionAnalysisManager analyses;
   llvm::PassBuilder().registerFunctionAnalyses(analyses);
-  OrderForReuse(512).run(function, analyses);
+  OrderForReuse(vector_bits).run(function, analyses);
   EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
+  return module;
+}
+
+Result after(unsigned factors, const std::string& between = "") {
+  llvm::LLVMContext context;
+  const auto module = ordered(summing(factors, between), 512, context);
+  llvm::Function& function = *module->getFunction("f");
   std::map<const llvm::Value*, unsigned> first;
   unsigned products = 0, farthest = 0;
   for (llvm::Instruction& i : llvm::instructions(function)) {
@@ -144,14 +151,8 @@ struct Parts {
 
 Parts after_parts(unsigned parts, unsigned factors) {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(summing_parts(parts, factors), problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
+  const auto module = ordered(summing_parts(parts, factors), 256, context);
   llvm::Function& function = *module->getFunction("f");
-  llvm::FunctionAnalysisManager analyses;
-  llvm::PassBuilder().registerFunctionAnalyses(analyses);
-  OrderForReuse(256).run(function, analyses);
-  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
   Parts found{.keeps = keeps_order(*module)};
   llvm::StringRef part;
   for (llvm::Instruction& i : llvm::instructions(function)) {
