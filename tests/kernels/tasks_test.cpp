@@ -475,7 +475,7 @@ TEST_P(Tasks, NobodyWaitsForAQueueOfADeviceThatHasFailed) {
 // proves: A-2c
 TEST_P(Tasks, AtTheHeadATaskStartsBeforeThoseOfItsPriority) {
   options_.distributor.task_slots = 1;
-  auto log = buffer(Words(8)), count = buffer(Words(1)), open = buffer(Words(1));
+  auto log = buffer(Words(8)), count = buffer(Words(1)), open = buffer(Words(2));
   std::vector<Bytes> records;
   const auto note = [&](std::uint32_t who, raddle::Insertion insertion, std::int32_t priority) {
     TaskRecord task = record("note_order", {.grid = {1}, .block = {32}}, log, count, who);
@@ -493,11 +493,12 @@ TEST_P(Tasks, AtTheHeadATaskStartsBeforeThoseOfItsPriority) {
   streams.push_back(std::move(*device().stream()));
   std::vector<raddle::Launch> tasks;
   tasks.push_back(launch(streams.back(), gate.address()));
+  while (contents(open)[1] == 0) std::this_thread::yield();  // else those at the head start before it
   for (const Bytes& each : records) {
     streams.push_back(std::move(*device().stream()));
     tasks.push_back(launch(streams.back(), each.address()));
   }
-  ASSERT_TRUE(open.write(Words{1}).ok());
+  ASSERT_TRUE(open.write(Words{1, 1}).ok());
   for (auto& task : tasks) wait(task);
   const Words order = contents(log);
   EXPECT_EQ(order, (Words{5, 4, 3, 1, 2, 6, 0, 0}));
