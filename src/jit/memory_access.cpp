@@ -64,6 +64,7 @@ MemoryAccess::Access MemoryAccess::access(unsigned address, unsigned data) {
 MemoryAccess::Access MemoryAccess::wrapped(Access a) {
   a.address.become_varying(code_.writes_otherwise() ? values_.vectors(a.address)
                                                     : values_.wrapped(a.address));
+  a.has_wrapped = true;
   return a;
 }
 
@@ -100,8 +101,9 @@ llvm::Value* MemoryAccess::gather(llvm::Type* element, llvm::Value* addresses, l
 }
 
 /// The scatters of all parts, one behind the other.
-void MemoryAccess::scatter(const std::vector<llvm::Value*>& values,
-                           const std::vector<llvm::Value*>& addresses, llvm::Align align, const Mask& mask) {
+/// @param fetches  their lines may be fetched first
+void MemoryAccess::scatter(const Access& a, const std::vector<llvm::Value*>& values,
+                           const std::vector<llvm::Value*>& addresses, bool fetches) {
   struct Scatter {
     LaneRun lanes;  // of the warp
     llvm::Value *stored, *at, *active;
@@ -114,11 +116,13 @@ void MemoryAccess::scatter(const std::vector<llvm::Value*>& values,
       all.push_back({{p * code_.lanes() + some.first, some.count},
                      some_of(values[p], some),
                      at,
-                     some_of(mask[p], some)});
+                     some_of(a.mask[p], some)});
     }
   for (const Scatter& s : all)
-    code_.for_lanes(s.lanes,
-                    [&] { return may_prefetch(ir_.CreateMaskedScatter(s.stored, s.at, align, s.active)); });
+    code_.for_lanes(s.lanes, [&] {
+      auto* stores = ir_.CreateMaskedScatter(s.stored, s.at, llvm::Align(a.bytes), s.active);
+      return fetches ? may_prefetch(stores) : stores;
+    });
 }
 
 MemoryAccess::Parts MemoryAccess::load_gather(const Access& a) {
@@ -343,7 +347,7 @@ void MemoryAccess::store_scatter(const Access& a, const Parts& values) {
       addresses.push_back(values_.part(a.address, p).v);
       if (e) addresses[p] = ir_.CreateAdd(addresses[p], code_.splat(ir_.getInt64(e * a.bytes)));
     }
-    scatter(values[e], addresses, llvm::Align(a.bytes), a.mask);
+    scatter(a, values[e], addresses, e == 0 && !a.has_wrapped);  // elements behind it are in its line
   }
 }
 

@@ -44,6 +44,7 @@ class MemoryAccess {
     std::vector<ptx::Operand> elements;
     const ptx::Operand* operand = nullptr;  // of the address; null in a copy
     bool is_alone = false;                  ///< nobody looks while the warp runs (lone_accesses.cpp)
+    bool has_wrapped = false;               ///< of code that hardly ever runs
     std::vector<int> places;  ///< of elements, in elements from the address; none: one behind the other
     int place(unsigned e) const { return places.empty() ? static_cast<int>(e) : places[e]; }
     bool is_atomic() const { return ordering != llvm::AtomicOrdering::NotAtomic; }
@@ -193,8 +194,8 @@ class MemoryAccess {
   // ---- vectors of addresses ----
   llvm::Value* gather(llvm::Type* element, llvm::Value* addresses, llvm::Align align, llvm::Value* mask,
                       unsigned p);
-  void scatter(const std::vector<llvm::Value*>& values, const std::vector<llvm::Value*>& addresses,
-               llvm::Align align, const Mask& mask);
+  void scatter(const Access& a, const std::vector<llvm::Value*>& values,
+               const std::vector<llvm::Value*>& addresses, bool fetches);
   std::vector<LaneRun> address_vectors() const;
   llvm::Value* some_of(llvm::Value* vector, LaneRun lanes);
 

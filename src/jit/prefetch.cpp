@@ -11,6 +11,7 @@
 #include <llvm/Transforms/Utils/ScalarEvolutionExpander.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace raddle::jit {
@@ -167,29 +168,72 @@ std::vector<ScatterRow> rows_of_scatters(llvm::Function& function) {
   return rows;
 }
 
-/// The lines of a scatter, by way of memory: processors take a vector apart more slowly.
-void prefetch_lines_of(const llvm::IntrinsicInst& scatter, llvm::IRBuilder<>& ir) {
-  auto* type = llvm::cast<llvm::FixedVectorType>(scatter.getArgOperand(1)->getType());
-  llvm::BasicBlock& entry = ir.GetInsertBlock()->getParent()->getEntryBlock();
-  auto* lines = llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, "lines");
-  ir.CreateStore(scatter.getArgOperand(1), lines);
-  for (unsigned lane = 0; lane < type->getNumElements(); ++lane) {
-    auto* line = ir.CreateLoad(ir.getPtrTy(), ir.CreateConstGEP1_32(ir.getPtrTy(), lines, lane));
-    prefetch_line(ir, line, Cache::first, Use::store);
-  }
+unsigned lanes_of(const llvm::IntrinsicInst& scatter) {
+  return llvm::cast<llvm::FixedVectorType>(scatter.getArgOperand(1)->getType())->getNumElements();
+}
+unsigned lanes_of(const ScatterRow& row) {
+  unsigned lanes = 0;
+  for (const llvm::IntrinsicInst* scatter : row) lanes += lanes_of(*scatter);
+  return lanes;
 }
 
-/// Before the row's first, if all lanes store: few lanes' lines are not worth 32 prefetches.
-void prefetch_lines_of(const ScatterRow& row) {
-  llvm::IRBuilder<> ir(row.front());
-  llvm::Value* all = row.front()->getArgOperand(3);
-  for (const llvm::IntrinsicInst* scatter : row) all = ir.CreateAnd(all, scatter->getArgOperand(3));
-  auto* bits = ir.getIntNTy(llvm::cast<llvm::FixedVectorType>(all->getType())->getNumElements());
-  llvm::Value* every = ir.CreateICmpEQ(ir.CreateBitCast(all, bits), llvm::Constant::getAllOnesValue(bits));
-  if (!llvm::isa<llvm::Constant>(every))
-    ir.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(every, row.front()->getIterator(), false));
-  for (const llvm::IntrinsicInst* scatter : row) prefetch_lines_of(*scatter, ir);
-}
+/// Fetches the lines of rows of scatters, by way of memory: processors take a vector apart more slowly. In a
+/// loop, some lanes a turn: all at once are 100 instructions for a warp's store, a quarter of all that LLVM
+/// had to make code of.
+class ScatterFetcher {
+ public:
+  /// @param lanes  of the longest row
+  ScatterFetcher(llvm::Function& function, unsigned lanes) {
+    llvm::IRBuilder<> ir(&function.getEntryBlock(), function.getEntryBlock().begin());
+    lines_ = ir.CreateAlloca(llvm::ArrayType::get(ir.getPtrTy(), lanes), nullptr, "lines");
+    lines_->setAlignment(llvm::Align(kLine));
+  }
+
+  /// Before the row's first, if all lanes store: few lanes' lines are not worth 32 prefetches.
+  void run(const ScatterRow& row) {
+    llvm::IRBuilder<> ir(row.front());
+    llvm::Value* all = row.front()->getArgOperand(3);
+    for (const llvm::IntrinsicInst* scatter : llvm::drop_begin(row))
+      all = ir.CreateAnd(all, scatter->getArgOperand(3));
+    auto* bits = ir.getIntNTy(lanes_of(*row.front()));
+    llvm::Value* every = ir.CreateICmpEQ(ir.CreateBitCast(all, bits), llvm::Constant::getAllOnesValue(bits));
+    if (!llvm::isa<llvm::Constant>(every))
+      ir.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(every, row.front()->getIterator(), false));
+    unsigned lane = 0;
+    for (const llvm::IntrinsicInst* scatter : row) {
+      ir.CreateStore(scatter->getArgOperand(1), line_of(ir, ir.getInt64(lane)));
+      lane += lanes_of(*scatter);
+    }
+    fetch(lane, *ir.GetInsertPoint());
+  }
+
+ private:
+  static constexpr unsigned kLanesATurn = 8;
+
+  llvm::Value* line_of(llvm::IRBuilder<>& ir, llvm::Value* lane) {
+    return ir.CreateInBoundsGEP(ir.getPtrTy(), lines_, lane);
+  }
+
+  void fetch(unsigned lanes, llvm::Instruction& before) {
+    llvm::BasicBlock* first = before.getParent();
+    llvm::BasicBlock* after = first->splitBasicBlock(before.getIterator());
+    auto* turn = llvm::BasicBlock::Create(first->getContext(), "lines", first->getParent(), after);
+    first->getTerminator()->setSuccessor(0, turn);
+    llvm::IRBuilder<> ir(turn);
+    ir.SetCurrentDebugLocation(before.getDebugLoc());
+    auto* lane = ir.CreatePHI(ir.getInt64Ty(), 2, "lane");
+    lane->addIncoming(ir.getInt64(0), first);
+    const unsigned together = std::gcd(lanes, kLanesATurn);
+    for (unsigned k = 0; k < together; ++k)
+      prefetch_line(ir, ir.CreateLoad(ir.getPtrTy(), line_of(ir, ir.CreateAdd(lane, ir.getInt64(k)))),
+                    Cache::first, Use::store);
+    auto* next = ir.CreateAdd(lane, ir.getInt64(together));
+    lane->addIncoming(next, turn);
+    ir.CreateCondBr(ir.CreateICmpEQ(next, ir.getInt64(lanes)), after, turn);
+  }
+
+  llvm::AllocaInst* lines_;
+};
 
 /// What a loop loads some turns later, where it steps far. Loops inside it load nothing from device memory,
 /// as those over lanes: they would push out what was fetched.
@@ -289,8 +333,12 @@ void mark_device_load(llvm::Instruction& load, DeviceRow row) {
 
 llvm::PreservedAnalyses PrefetchScattered::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   const std::vector<ScatterRow> rows = rows_of_scatters(function);
-  for (const ScatterRow& row : rows) prefetch_lines_of(row);
-  return rows.empty() ? llvm::PreservedAnalyses::all() : llvm::PreservedAnalyses::none();
+  if (rows.empty()) return llvm::PreservedAnalyses::all();
+  unsigned lanes = 0;
+  for (const ScatterRow& row : rows) lanes = std::max(lanes, lanes_of(row));
+  ScatterFetcher fetcher(function, lanes);
+  for (const ScatterRow& row : rows) fetcher.run(row);
+  return llvm::PreservedAnalyses::none();
 }
 
 llvm::PreservedAnalyses PrefetchLoads::run(llvm::Function& function,

@@ -12,6 +12,10 @@
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <functional>
+#include <string>
+#include <utility>
+
 #include "unit/jit/dump.h"
 
 namespace raddle::jit {
@@ -28,10 +32,10 @@ bool is_of(const llvm::Instruction& i, Memory memory) {
 /// those by a pointer of another address space.
 /// @param first  passes that run before
 /// @param pass  what is asked for
-/// @param products  gets how many products the function has then
+/// @param look  (const llvm::Function&), at what the passes leave
 template <class Pass = PrefetchLoads>
 int prefetches_of(const std::string& text, Memory memory, const char* first = nullptr, Pass pass = Pass(),
-                  int* products = nullptr) {
+                  const std::function<void(const llvm::Function&)>& look = {}) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic problem;
   auto module = llvm::parseAssemblyString(text, problem, context);
@@ -63,10 +67,7 @@ int prefetches_of(const std::string& text, Memory memory, const char* first = nu
     for (llvm::Instruction& i : block)
       if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
         count += call->getIntrinsicID() == llvm::Intrinsic::prefetch;
-  if (products != nullptr)
-    *products = static_cast<int>(llvm::count_if(llvm::instructions(function), [](const llvm::Instruction& i) {
-      return i.getOpcode() == llvm::Instruction::Mul;
-    }));
+  if (look) look(function);
   return count;
 }
 
@@ -125,7 +126,11 @@ done:
   ret void
 }
 )",
-                          Memory::device, nullptr, PrefetchLoads(), &products),
+                          Memory::device, nullptr, PrefetchLoads(),
+                          [&](const llvm::Function& function) {
+                            for (const llvm::Instruction& i : llvm::instructions(function))
+                              products += i.getOpcode() == llvm::Instruction::Mul;
+                          }),
             2);
   EXPECT_LE(products, 1);
 }
@@ -248,9 +253,16 @@ define <16 x float> @f(ptr %row) {
             1);
 }
 
-/// Of two scatters of eight words each.
-int scattered(const char* mask, Memory memory = Memory::device) {
-  return prefetches_of<PrefetchScattered>(fmt::format(R"(
+/// How two scatters of eight words each are fetched first.
+struct Fetched {
+  int in_a_turn = 0;  ///< prefetches
+  std::uint64_t lanes = 0;
+};
+
+Fetched scattered(const char* mask, Memory memory = Memory::device) {
+  Fetched fetched;
+  fetched.in_a_turn = prefetches_of<PrefetchScattered>(
+      fmt::format(R"(
 define void @f(<8 x i32> %words, <8 x ptr> %one, <8 x ptr> %other, <8 x i1> %some) {{
   call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %words, <8 x ptr> %one, i32 4, <8 x i1> {0})
   call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %words, <8 x ptr> %other, i32 4, <8 x i1> {0})
@@ -258,14 +270,63 @@ define void @f(<8 x i32> %words, <8 x ptr> %one, <8 x ptr> %other, <8 x i1> %som
 }}
 declare void @llvm.masked.scatter.v8i32.v8p0(<8 x i32>, <8 x ptr>, i32, <8 x i1>)
 )",
-                                                      mask),
-                                          memory);
+                  mask),
+      memory, nullptr, PrefetchScattered(), [&](const llvm::Function& function) {
+        for (const llvm::Instruction& i : llvm::instructions(function))
+          if (const auto* end = llvm::dyn_cast<llvm::ICmpInst>(&i))
+            if (const auto* lanes = llvm::dyn_cast<llvm::ConstantInt>(end->getOperand(1));
+                lanes != nullptr && lanes->getType()->isIntegerTy(64))
+              fetched.lanes = lanes->getZExtValue();
+      });
+  return fetched;
 }
 
 TEST(Prefetch, TakesEveryLaneOfScatters) {
-  EXPECT_EQ(scattered("splat (i1 true)"), 16);
-  EXPECT_EQ(scattered("%some"), 16) << "where all lanes store";
-  EXPECT_EQ(scattered("splat (i1 true)", Memory::other), 0);
+  for (const char* mask : {"splat (i1 true)", "%some"}) {
+    const Fetched fetched = scattered(mask);
+    EXPECT_EQ(fetched.in_a_turn, 8) << mask;
+    EXPECT_EQ(fetched.lanes, 16u) << mask;
+  }
+  EXPECT_EQ(scattered("splat (i1 true)", Memory::other).in_a_turn, 0);
+}
+
+/// Scatters of a kernel that may be fetched first, of all its scatters. @param body  stores into %data
+std::pair<int, int> scatters_of(const std::string& body) {
+  const std::string text = dump_of("ir",
+                                   fmt::format(R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 data) {{
+ .reg .b64 %data, %at; .reg .b32 %t, %x; .reg .pred %p;
+ ld.param.u64 %data, [data];
+ mov.u32 %t, %tid.x;
+ {}
+ ret;
+}})",
+                                               body),
+                                   {.simd = SimdLevel::avx512, .tier = Tier::optimised}, {.block = {64}});
+  std::pair<int, int> count;
+  for (std::size_t at = 0; (at = text.find("call void @llvm.masked.scatter", at)) != std::string::npos; ++at) {
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    count.first += line.find("!alias.scope") != std::string::npos;
+    ++count.second;
+  }
+  return count;
+}
+
+TEST(Prefetch, TakesScattersByUnknownAddressesOnly) {
+  const std::string unknown = "mul.lo.u32 %x, %t, %t; mad.wide.u32 %at, %x, 32, %data; ";
+  const auto all = scatters_of(unknown + "st.global.u32 [%at], %t;");
+  EXPECT_EQ(all.first, all.second);
+  EXPECT_GT(all.first, 0);
+  const auto firsts = scatters_of(unknown + "setp.lt.u32 %p, %x, 99; @%p st.global.v4.u32 [%at], {%t, %t, %t, %t};");
+  EXPECT_GT(firsts.first, 0);
+  EXPECT_EQ(firsts.second, 2 * firsts.first) << "16 bytes, of which 8 at a time";
+  const auto wrapped =
+      scatters_of("sub.u32 %x, %t, 7; cvt.u64.u32 %at, %x; shl.b64 %at, %at, 2; add.s64 %at, %at, %data; "
+                  "st.global.u32 [%at], %t;");
+  EXPECT_EQ(wrapped.first, 0) << "where an address that steps has wrapped, which hardly ever happens";
+  EXPECT_GT(wrapped.second, 0);
 }
 
 }  // namespace
