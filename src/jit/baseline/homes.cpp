@@ -107,6 +107,7 @@ class Homes::Finder {
     for (Life& life : lives_) flow_back(life);
     join();
     settle();
+    share_slots();
   }
 
  private:
@@ -364,6 +365,17 @@ class Homes::Finder {
     for (Web& web : webs_) web.gain = gain(web);
     for (const std::uint32_t n : by_falling(webs_.size(), [&](std::uint32_t k) { return webs_[k].gain; }))
       if (!webs_[n].lives.empty() && !settle(webs_[n])) settle_parts(webs_[n]);
+  }
+
+  /// What phis join and no register is left for lies in one place: a phi is given what is there already.
+  void share_slots() {
+    std::vector<std::uint32_t> first(webs_.size(), kNone);
+    for (std::uint32_t n = 0; n < lives_.size(); ++n) {
+      std::uint32_t& owner = first[phi_web_of_[n]];
+      if (owner == kNone) owner = n;
+      if (owner == n || analysis_.pieces[lives_[n].id].home >= 0) continue;
+      for (const std::uint32_t one : {owner, n}) analysis_.pieces[lives_[one].id].shares = lives_[owner].id;
+    }
   }
 
   /// For what phis join each, where there is no register for all that is written over.

@@ -36,14 +36,16 @@ std::vector<Selector::Gift> Selector::gifts(const llvm::BasicBlock& from, const 
     for (unsigned n = 0; n < analysis_.pieces_of(&phi); ++n) {
       Gift gift{.to = piece(&phi, n), .from = is_made ? kNoPiece : piece(value, n), .value = value};
       const Piece& getting = analysis_.pieces[gift.to];
-      gift.gets =
-          getting.home >= 0 ? spot_of_register(getting.kind, static_cast<unsigned>(getting.home)) : gift.to;
+      gift.gets = getting.home >= 0 ? spot_of_register(getting.kind, static_cast<unsigned>(getting.home))
+                                    : places_.owner_of_slot(gift.to);
       if (!is_made) {
         const Piece& given = analysis_.pieces[gift.from];
+        const PieceId slot = places_.owner_of_slot(gift.from);
+        if (given.is_stored && slot == gift.gets) continue;
         if (given.place >= 0)
           gift.reads = spot_of_register(given.kind, static_cast<unsigned>(given.place));
         else if (!given.is_constant())
-          gift.reads = gift.from;
+          gift.reads = slot;
         // A slot that is read into a register, too, is the phi's own all the same.
         if (gift.reads == gift.gets || gift.from == gift.to) continue;
         if (given.origin == Origin::undefined) continue;

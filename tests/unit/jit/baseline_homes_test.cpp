@@ -62,6 +62,29 @@ TEST_F(BaselineHomes, PhisThatGoRoundInALoop) {
     }
 }
 
+/// Phis for which there are no registers, and what they are given from two blocks further up.
+TEST_F(BaselineHomes, WhatPhisAreGivenLiesWhereTheyDo) {
+  constexpr unsigned kCount = 24;
+  const HomeClass words = kHomeClasses[0];
+  std::string text = values(words, kCount);
+  text += "  %odd = trunc i64 %x0 to i1\n  br i1 %odd, label %near, label %far\nnear:\n";
+  for (unsigned n = 0; n < kCount; ++n)
+    text += "  %q" + number(n) + " = getelementptr i8, ptr %in, i64 " + number(n * 16 + 8) + "\n  %y" + number(n) +
+            " = load i64, ptr %q" + number(n) + "\n";
+  text += "  br label %on\non:\n  br label %done\nfar:\n  br label %done\ndone:\n";
+  for (unsigned n = 0; n < kCount; ++n)
+    text += "  %v" + number(n) + " = phi i64 [ %y" + number(n) + ", %on ], [ %x" + number(n) + ", %far ]\n";
+  text += stores("i64", "%v", kCount);
+  expect_same_body(text);
+  for (const HostTarget& target : targets_) {
+    const Made made = make("define void @f(ptr %in, ptr %out) {\n" + text + "  ret void\n}\n", target);
+    ASSERT_TRUE(made.object) << made.unknown;
+    unsigned loads = 0;
+    for (const auto& [name, _] : instructions_in(*made.object, target)) loads += name == "MOV64rm";
+    EXPECT_LE(loads, 3 * kCount + 4) << "one for each value, and none on the way to a phi";
+  }
+}
+
 /// As many values as a class has registers, more, and many more, that all change in a loop.
 TEST_F(BaselineHomes, MoreValuesAroundALoopThanRegisters) {
   for (const HomeClass& kind : kHomeClasses)
