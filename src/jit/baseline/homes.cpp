@@ -367,7 +367,8 @@ class Homes::Finder {
       if (!webs_[n].lives.empty() && !settle(webs_[n])) settle_parts(webs_[n]);
   }
 
-  /// What phis join and no register is left for lies in one place: a phi is given what is there already.
+  /// What phis join and no register is left for lies in one place: a phi is given what is there already. The
+  /// first of them is read by several blocks, as phis are, so that the place is nobody else's.
   void share_slots() {
     std::vector<std::uint32_t> first(webs_.size(), kNone);
     for (std::uint32_t n = 0; n < lives_.size(); ++n) {

@@ -94,7 +94,7 @@ struct Piece {
   std::int8_t place = -1;      ///< number of its register; -1: in none
   std::int8_t home = -1;       ///< number of the register that it keeps from block to block; -1: none
   std::int32_t slot = -1;      ///< in the frame; -1: none yet
-  PieceId shares = kNoPiece;   ///< whose slot it has, which is its own if that is itself; kNoPiece: nobody's
+  PieceId shares = kNoPiece;   ///< whose slot it has, a global one's; kNoPiece: its own
   std::uint32_t uses = 0;      ///< still to come
   std::uint32_t block = 0;     ///< that makes it
   std::uint64_t constant = 0;  ///< bits, or the number of a constant in the pool

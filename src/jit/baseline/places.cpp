@@ -39,7 +39,7 @@ std::int32_t Places::slot(PieceId id) {
   if (piece.slot >= 0) return piece.slot;
   const bool is_wide = piece.kind == Class::vector && piece.bytes > 8;
   auto& free = free_slots_[is_wide ? 1 : 0];
-  if (!free.empty() && !piece.is_global && piece.shares == kNoPiece) {
+  if (!free.empty() && !piece.is_global) {
     piece.slot = free.back();
     free.pop_back();
   } else {
@@ -303,7 +303,7 @@ void Places::release(PieceId id) {
   if (piece.uses > 0) --piece.uses;
   if (piece.uses > 0 || piece.is_global) return;
   leave(id);
-  if (piece.slot < 0 || piece.shares != kNoPiece) return;
+  if (piece.slot < 0) return;
   const bool is_wide = piece.kind == Class::vector && piece.bytes > 8;
   free_slots_[is_wide ? 1 : 0].push_back(piece.slot);
   piece.slot = -1;
