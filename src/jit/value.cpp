@@ -319,7 +319,7 @@ llvm::Value* multiply_high_of_longs(Val a, Val b) {
 }  // namespace
 
 void declare_features(llvm::Module& module, const llvm::MCSubtargetInfo& target) {
-  for (const char* name : {"f16c", "avx512f", "avx512vl"})
+  for (const char* name : {"f16c", "avx2", "avx512f", "avx512vl"})
     if (target.checkFeatures(std::string("+") + name))
       module.addModuleFlag(llvm::Module::Max, feature_flag(name), std::uint32_t{1});
 }

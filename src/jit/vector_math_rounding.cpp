@@ -1,6 +1,8 @@
 // Flushing, saturation, minima and the directed roundings. No operation changes the processor's rounding
 // mode: the result is computed to nearest, the sign of its error is found exactly, and the result moves one
 // step if the mode wants.
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <limits>
 
 #include "base/assert.h"
@@ -98,7 +100,30 @@ Val overflow_error(Val error, Val r, Val operands_finite) {
   return select(is_infinite(r) & operands_finite, -r, error);
 }
 
+constexpr unsigned kWordsOfAvx = 8;
+
+bool has_maximum_of_avx(Val a) {
+  return a.type == Type::f32 && a.is_vector() && a.lanes() == kWordsOfAvx && has_feature(a, "avx2") &&
+         !has_feature(a, "avx512f");
+}
+
+/// Of two the processor gives the second where one is NaN or both are zero. Both orders, joined by `and`: the
+/// same where numbers differ, +0 of different zeros; the order of a NaN is all ones, which leaves the other.
+/// Without selections, which cost three operations each on processors of Intel; and max(b, a) is computed by
+/// the same instructions, so that lanes that exchange values compute it once.
+Val maximum_of_both_orders(Val a, Val b) {
+  const auto in_order = [](Val first, Val second) {
+    const Val maximum{first.ir,
+                      first.ir->CreateIntrinsic(llvm::Intrinsic::x86_avx_max_ps_256, {}, {first.v, second.v}),
+                      first.type};
+    const Val bits = maximum.as(Type::u32);
+    return select(is_nan(second), bits.like(~0), bits);
+  };
+  return (in_order(a, b) & in_order(b, a)).as(a.type);
+}
+
 Val compare_minimum(Val a, Val b, bool propagate_nan, bool minimum) {
+  if (!minimum && !propagate_nan && has_maximum_of_avx(a)) return maximum_of_both_orders(a, b);
   Val result = select(minimum ? lt(a, b) : gt(a, b), a, b);  // b where one is NaN
   Val x = a.as(integer_of(a)), y = b.as(integer_of(b));
   result = select(eq(a, b), (minimum ? x | y : x & y).as(a.type), result);  // tells the zeros apart

@@ -281,11 +281,12 @@ void Avx2Selector::to_unsigned(const x86::Gp& to, const x86::Xmm& from, bool is_
 bool Avx2Selector::intrinsic_by_several(llvm::IntrinsicInst& i) {
   const Shape all = shape(&i);
   const llvm::Intrinsic::ID id = i.getIntrinsicID();
-  if (id == llvm::Intrinsic::x86_avx2_pmadd_wd) {
+  if (id == llvm::Intrinsic::x86_avx2_pmadd_wd || id == llvm::Intrinsic::x86_avx_max_ps_256) {
     for (unsigned n = 0; n < all.count; ++n) {
       places_.begin_piece();
       const x86::Vec left = vector(i.getArgOperand(0), n), right = vector(i.getArgOperand(1), n);
-      a_.emit(Inst::kIdVpmaddwd, define_vector(&i, n), left, right);
+      a_.emit(id == llvm::Intrinsic::x86_avx2_pmadd_wd ? Inst::kIdVpmaddwd : Inst::kIdVmaxps,
+              define_vector(&i, n), left, right);
     }
     return true;
   }
