@@ -38,6 +38,7 @@
 #include "jit/near_gathers.h"
 #include "jit/prefetch.h"
 #include "jit/reuse_order.h"
+#include "jit/sink_entry.h"
 #include "jit/variables.h"
 #include "jit/wide_masks.h"
 
@@ -189,6 +190,7 @@ class Optimiser {
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(quick_passes()));
     } else {
       llvm::cantFail(passes_.parsePassPipeline(pipeline, kOptimisingPasses));
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(SinkEntry()));
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads(target.is_intel)));
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KeepInterleaved()));
     }
