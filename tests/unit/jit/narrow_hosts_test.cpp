@@ -73,5 +73,15 @@ TEST(NarrowHosts, NoOneCallsTheCLibraryForMultiplyAdds) {
   EXPECT_TRUE(holds_text(text, "call void @fused("));
 }
 
+/// Of the four parts of a warp two are the first operands of what the other two compute as well.
+TEST(NarrowHosts, LanesThatExchangeMaximaComputeThemOnce) {
+  const std::string text = optimised(SimdLevel::avx2, R"(.reg .f32 %g; ld.global.f32 %f, [%at];
+ shfl.sync.bfly.b32 %g, %f, 16, 31, -1; max.f32 %f, %f, %g; st.global.f32 [%at], %f;)");
+  const std::string call = "call <8 x float> @llvm.x86.avx.max.ps.256(";
+  unsigned calls = 0;
+  for (auto at = text.find(call); at != text.npos; at = text.find(call, at + 1)) ++calls;
+  EXPECT_EQ(calls, 4) << text;  // in both orders
+}
+
 }  // namespace
 }  // namespace raddle::jit
