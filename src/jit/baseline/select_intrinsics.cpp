@@ -371,6 +371,27 @@ void Selector::count_trailing(llvm::IntrinsicInst& i) {
   }
 }
 
+/// Two scalars side by side, shifted together: what comes out of the one is of the other.
+bool Selector::shift_two(llvm::IntrinsicInst& i, unsigned bits) {
+  if (shape(&i).element_bits < 32) return false;
+  const bool is_left = i.getIntrinsicID() == llvm::Intrinsic::fshl;
+  const auto* by = llvm::dyn_cast<llvm::ConstantInt>(i.getArgOperand(2));
+  const x86::Gp from = general(i.getArgOperand(is_left ? 0 : 1), bits),
+                filling = general(i.getArgOperand(is_left ? 1 : 0), bits);
+  if (!by) a_.mov(x86::ecx, general(i.getArgOperand(2), 32));
+  const x86::Gp to = define_general(&i, bits);
+  const asmjit::Operand amount = by ? asmjit::Operand(asmjit::Imm(by->getZExtValue() % bits)) : asmjit::Operand(x86::cl);
+  if (i.getArgOperand(0) == i.getArgOperand(1)) {  // which processors of AMD do in one operation, not six
+    a_.mov(to, from);
+    a_.emit(is_left ? Inst::kIdRol : Inst::kIdRor, to, amount);
+    return true;
+  }
+  if (to.id() == filling.id()) return false;
+  a_.mov(to, from);
+  a_.emit(is_left ? Inst::kIdShld : Inst::kIdShrd, to, filling, amount);
+  return true;
+}
+
 bool Selector::scalar_intrinsic(llvm::IntrinsicInst& i) {
   const unsigned own = shape(&i).element_bits, bits = own == 64 ? 64 : 32;
   if (i.arg_size() == 0) return false;
@@ -435,16 +456,9 @@ bool Selector::scalar_intrinsic(llvm::IntrinsicInst& i) {
       a_.cmov(x86::CondCode::kS, to, from);
       return true;
     }
-    case llvm::Intrinsic::fshl: {
-      if (own < 32 || value != i.getArgOperand(1)) return false;
-      const auto* by = llvm::dyn_cast<llvm::ConstantInt>(i.getArgOperand(2));
-      const x86::Gp from = general(value, bits);
-      if (!by) a_.mov(x86::ecx, general(i.getArgOperand(2), 32));
-      const x86::Gp to = define_general(&i, bits);
-      a_.mov(to, from);
-      by ? a_.rol(to, static_cast<std::int32_t>(by->getZExtValue() % own)) : a_.rol(to, x86::cl);
-      return true;
-    }
+    case llvm::Intrinsic::fshl:
+    case llvm::Intrinsic::fshr:
+      return shift_two(i, bits);
     default:
       return false;
   }

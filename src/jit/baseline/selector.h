@@ -260,6 +260,7 @@ class Selector : public llvm::InstVisitor<Selector> {
   /// @returns false if the host has an instruction for it, or nothing at all
   virtual bool intrinsic_by_several(llvm::IntrinsicInst&) { return false; }
   bool scalar_intrinsic(llvm::IntrinsicInst& i);
+  bool shift_two(llvm::IntrinsicInst& i, unsigned bits);
   /// Sums of products, added to the first operand.
   bool dot(llvm::IntrinsicInst& i, std::uint32_t instruction);
   bool saturate(llvm::IntrinsicInst& i);
