@@ -380,7 +380,8 @@ bool Selector::shift_two(llvm::IntrinsicInst& i, unsigned bits) {
                 filling = general(i.getArgOperand(is_left ? 1 : 0), bits);
   if (!by) a_.mov(x86::ecx, general(i.getArgOperand(2), 32));
   const x86::Gp to = define_general(&i, bits);
-  const asmjit::Operand amount = by ? asmjit::Operand(asmjit::Imm(by->getZExtValue() % bits)) : asmjit::Operand(x86::cl);
+  const asmjit::Operand amount =
+      by ? asmjit::Operand(asmjit::Imm(by->getZExtValue() % bits)) : asmjit::Operand(x86::cl);
   if (i.getArgOperand(0) == i.getArgOperand(1)) {  // which processors of AMD do in one operation, not six
     a_.mov(to, from);
     a_.emit(is_left ? Inst::kIdRol : Inst::kIdRor, to, amount);

@@ -438,7 +438,8 @@ TEST_F(Baseline, Intrinsics) {
   expect_same("i32", "i32", "call i32 @llvm.cttz.i32(i32 %a, i1 false)");
   for (const char* function : {"fshl", "fshr"})
     for (const std::string type : {"i32", "i64"})
-      for (const char* operands : {" %a, T %b, T %c)", " %a, T %a, T %c)", " %a, T 9, T 35)", " %a, T %a, T 7)"}) {
+      for (const char* operands :
+           {" %a, T %b, T %c)", " %a, T %a, T %c)", " %a, T 9, T 35)", " %a, T %a, T 7)"}) {
         std::string call = "call T @llvm." + std::string(function) + ".T(T" + operands;
         for (auto at = call.find('T'); at != call.npos; at = call.find('T', at)) call.replace(at, 1, type);
         expect_same(type, type, call);

@@ -48,7 +48,8 @@ entry:
   %below = icmp ult i32 %entrance, %size
   %place = select i1 %below, i32 %size, i32 7
   %both = add i32 %entrance, 1
-  )" + behind + R"(
+  )" + behind +
+         R"(
   switch i32 %entrance, label %first [ i32 1, label %second
                                        i32 2, label %third ]
 first:
@@ -76,9 +77,7 @@ TEST(SinkEntry, WhatOneEntranceNeedsGoesThere) {
   EXPECT_EQ(sunk.block_of("place"), "first");
 }
 
-TEST(SinkEntry, WhatSeveralNeedStays) {
-  EXPECT_EQ(Sunk(two_entrances("")).block_of("both"), "entry");
-}
+TEST(SinkEntry, WhatSeveralNeedStays) { EXPECT_EQ(Sunk(two_entrances("")).block_of("both"), "entry"); }
 
 TEST(SinkEntry, LoadsDoNotPassStores) {
   const Sunk sunk(two_entrances("store i32 5, ptr %sizes"));
