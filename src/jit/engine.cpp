@@ -74,8 +74,8 @@ class JitEngine final : public exec::Engine {
 
   std::uint64_t shape_class(exec::BlockShape block) const override {
     LayoutClass c = layout_class(block, target_.simd.lanes);
-    return (std::uint64_t{c.together} * 8 + static_cast<std::uint64_t>(c.layout)) * 2 +
-           (c.full_warps ? 1 : 0);
+    const std::uint64_t lanes = std::uint64_t{c.row} * 8 + static_cast<std::uint64_t>(c.layout);
+    return (lanes * 2 * kMostTogether + c.together) * 2 + (c.full_warps ? 1 : 0);
   }
 
   Result<std::unique_ptr<exec::Executable>> compile(const ptx::Module& module, ptx::FunctionId kernel,

@@ -47,9 +47,19 @@ LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes) {
     result.layout = LaneLayout::one_row;
   else if (block.x % exec::kWarpSize == 0)
     result.layout = LaneLayout::whole_warps;
+  else if (block.x % part_lanes == 0 && exec::kWarpSize % block.x == 0 && block.z == 1)
+    result.layout = LaneLayout::short_rows, result.row = block.x;
   else if (block.x % part_lanes == 0)
     result.layout = LaneLayout::whole_parts;
   return result;
+}
+
+Shape shape_in_short_rows(unsigned row, unsigned component) {
+  if (component == 1) return Shape::strided(0, true);
+  if (component != 0) return Shape::uniform_value();
+  Offsets columns;
+  for (unsigned l = 0; l < exec::kWarpSize; ++l) columns.push_back(l % row);
+  return Shape::with_offsets(columns, false, LowBits::zeros(5));
 }
 
 FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutClass l, unsigned lanes,
@@ -83,7 +93,6 @@ FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutC
                   holds_lanes(*function.instructions[function.blocks[b].begin].opcode);
   find_constants();
   if (is_holding()) in_step_ = lanes_in_step(*this);
-  if (warps > 1) find_same_values();
   if (late_wgmmas) share_registers_of_wgmmas();
   for (ptx::VariableId id : function.parameters)  // .reg formals of a function: written by the prologue
     if (m.variables[id].space == ptx::Space::reg) shapes_[m.variables[id].offset] = Shape::varying();
@@ -92,6 +101,7 @@ FunctionPlan::FunctionPlan(const ptx::Module& m, const ptx::Function& f, LayoutC
     while (update_shapes()) {
     }
   } while (update_divergence() || define_unwritten());
+  if (warps > 1) find_same_values();
 }
 
 /// Registers that are read but never hold a value computed from defined ones: zero in all lanes. True if

@@ -61,6 +61,7 @@ struct Shape {
 enum class LaneLayout : std::uint8_t {
   one_dimension,  ///< y = z = 1: tid.x = first + lane
   one_row,        ///< x = 32, z = 1: tid.x = lane, tid.y = warp
+  short_rows,     ///< x a multiple of the SIMD width that divides 32, z = 1: each warp is whole rows
   whole_warps,    ///< x a multiple of 32: tid.x = first + lane, y and z uniform
   whole_parts,    ///< x a multiple of the SIMD width: so in each part
   general,
@@ -69,12 +70,15 @@ enum class LaneLayout : std::uint8_t {
 struct LayoutClass {
   LaneLayout layout = LaneLayout::general;
   bool full_warps = false;  ///< every lane of every warp exists
+  unsigned row = 0;         ///< of short rows: x
   /// Largest power of two, up to kMostTogether, that divides the number of warps, if they are full; else 1.
   unsigned together = 1;
 };
 /// Most warps of a block that share one stream of instructions (together.h).
 inline constexpr unsigned kMostTogether = 4;
 LayoutClass layout_class(exec::BlockShape block, unsigned part_lanes);
+/// Of short rows: how a thread's coordinate varies over a warp.
+Shape shape_in_short_rows(unsigned row, unsigned component);
 
 /// One place to which control may go after a block. A tested target is taken if any lane waits there, else
 /// the next is tried.
@@ -185,6 +189,7 @@ class FunctionPlan {
  private:
   void find_constants();
   void find_same_values();
+  bool masks_known_bits(const ptx::Instruction& i) const;
   bool gives_same_value(const ptx::Instruction& i) const;
   void share_registers_of_wgmmas();
   void find_pending();

@@ -68,7 +68,7 @@ class WalkToLimit {
     const Shape x = plan_.operand_shape(a), y = plan_.operand_shape(b);
     if (x.equal_lanes() == y.equal_lanes()) return {};
     const Shape& lanes = x.equal_lanes() ? y : x;
-    if (lanes.affine) return lanes.pattern ? std::nullopt : std::optional(lanes.stride);
+    if (lanes.affine) return step_in_parts(lanes, plan_.part_lanes);
     return step(x.equal_lanes() ? b : a, writers);
   }
 

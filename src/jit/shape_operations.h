@@ -12,15 +12,37 @@ inline bool is_address_width(isa::Type t) {
   return (isa::bit_size(t) == 32 || isa::bit_size(t) == 64) && isa::element_type(t) == t;
 }
 
+/// How far lanes of each part lie apart, should that be the same from lane to lane and in all parts.
+inline std::optional<std::int64_t> step_in_parts(const Shape& s, unsigned part_lanes) {
+  if (!s.pattern) return s.stride;
+  const std::int64_t step = s.offset(1) - s.offset(0);
+  for (unsigned l = 1; l < exec::kWarpSize; ++l)
+    if (l % part_lanes != 0 && s.offset(l) - s.offset(l - 1) != step) return {};
+  return step;
+}
+
+/// With a base for each part, if lanes have common distances there.
+inline Shape by_parts(Shape s, unsigned part_lanes) {
+  const auto step = step_in_parts(s, part_lanes);
+  if (!s.affine || s.per_part || !step) return s;
+  unsigned known = s.low.count;  // of every part's base
+  for (unsigned l = part_lanes; l < exec::kWarpSize; l += part_lanes)
+    known = std::min<unsigned>(known, LowBits::of(s.offset(l)).aligned());
+  Shape parts = Shape::strided(*step, true, LowBits::of(s.low.value, known));
+  parts.checked = s.checked;
+  return parts;
+}
+
 /// base_a + base_b with lane offsets combined by `combine`.
 template <class Combine>
-Shape combined(const Shape& a, const Shape& b, Combine combine) {
+Shape combined(const Shape& a, const Shape& b, unsigned part_lanes, Combine combine) {
   if (!a.known || !b.known) return Shape{};
   if (!a.affine || !b.affine) return Shape::varying();
   const LowBits low = LowBits::of(combine(a.low.value, b.low.value), std::min(a.low.count, b.low.count));
   if (a.per_part || b.per_part) {
-    if (a.pattern || b.pattern) return Shape::varying();
-    Shape s = Shape::strided(combine(a.stride, b.stride), true, low);
+    const auto step_a = step_in_parts(a, part_lanes), step_b = step_in_parts(b, part_lanes);
+    if (!step_a || !step_b) return Shape::varying();
+    Shape s = Shape::strided(combine(*step_a, *step_b), true, low);
     s.checked = a.checked || b.checked;
     return s;
   }

@@ -30,9 +30,10 @@ std::uint8_t lane_alignment(const Shape& s) {
   return aligned;
 }
 
-Shape meet(const Shape& a, const Shape& b) {
+Shape meet(Shape a, Shape b, unsigned part_lanes) {
   if (!a.known) return b;
   if (!b.known) return a;
+  if (a.per_part != b.per_part) a = by_parts(a, part_lanes), b = by_parts(b, part_lanes);
   bool alike = a.affine && b.affine && a.stride == b.stride && a.pattern == b.pattern;
   Shape s = a;
   if (!alike || (a.pattern && (a.per_part || b.per_part))) {
@@ -63,6 +64,8 @@ Shape FunctionPlan::special_shape(const Operand& o) const {
         case LaneLayout::one_row:
         case LaneLayout::whole_warps:
           return o.component == 0 ? Shape::strided(1, false, kWarpAligned) : Shape::uniform_value();
+        case LaneLayout::short_rows:
+          return shape_in_short_rows(layout.row, o.component);
         case LaneLayout::whole_parts:
           return o.component == 0 ? Shape::strided(1, true) : Shape::strided(0, true);
         case LaneLayout::general:
@@ -180,7 +183,7 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
   };
   auto wrapped = [&](std::int64_t x) { return wrap(x, d.type); };
   auto sum = [&](const Shape& a, const Shape& b) {
-    return combined(a, b, [&](auto x, auto y) { return wrapped(x + y); });
+    return combined(a, b, part_lanes, [&](auto x, auto y) { return wrapped(x + y); });
   };
   const unsigned lanes_of_base[] = {exec::kWarpSize, part_lanes};
   // Widening a strided 32-bit value is strided only if no lane wraps: a run-time check.
@@ -190,7 +193,8 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
     return s;
   };
   auto scaled = [&](const Shape& s, std::int64_t factor) {
-    Shape all = combined(s, Shape::uniform_value(), [&](auto x, auto) { return wrapped(x * factor); });
+    Shape all =
+        combined(s, Shape::uniform_value(), part_lanes, [&](auto x, auto) { return wrapped(x * factor); });
     const int count = std::min<int>(LowBits::kMost, s.low.count + trailing_zeros(factor));
     if (all.affine) all.low = LowBits::of(s.low.value * factor, static_cast<unsigned>(count));
     return all;
@@ -239,7 +243,7 @@ Shape FunctionPlan::affine_result(const ptx::Instruction& i) const {
     case Affine::add:
       return sum(shape(1), shape(2));
     case Affine::subtract:
-      return combined(shape(1), shape(2), [&](auto x, auto y) { return wrapped(x - y); });
+      return combined(shape(1), shape(2), part_lanes, [&](auto x, auto y) { return wrapped(x - y); });
     case Affine::multiply:
       return product(1, 2);
     case Affine::multiply_add:
@@ -439,7 +443,7 @@ Shape FunctionPlan::computed_shape(const ptx::Instruction& i) const {
 bool FunctionPlan::update_shapes() {
   bool changed = false;
   auto set = [&](ptx::RegisterId r, Shape s) {
-    Shape met = meet(shapes_[r], s);
+    Shape met = meet(shapes_[r], s, part_lanes);
     if (function.registers[r].type == Type::pred && met.known && !met.uniform()) met = Shape::varying();
     if (met == shapes_[r]) return;
     shapes_[r] = met;

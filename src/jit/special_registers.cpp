@@ -45,6 +45,7 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
             .ok = nullptr,
             .parts = {}};
   }
+  if (kernel.layout.layout == LaneLayout::short_rows) return coordinate_in_short_rows(c);
   Builder::InsertPointGuard back(ir);
   ir.SetInsertPoint(code.entry_end());
   auto* first = ir.CreateShl(context.warp_field(offsetof(WarpContext, warp_id), i32, "warpid"), 5);
@@ -63,6 +64,7 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
       value.bases = {c == 0 ? first : ir.getInt32(0)};
       break;
     case LaneLayout::one_row:
+    case LaneLayout::short_rows:
     case LaneLayout::whole_warps:
       value.bases = {coordinate()};
       break;
@@ -76,6 +78,22 @@ WarpValue SpecialRegisters::thread_coordinate(unsigned c) {
         value.parts.push_back(coordinate_by_lane(c, p, first, nx, ny));
       break;
   }
+  return value;
+}
+
+/// Columns follow from the lane alone, and so do rows from the warp's first.
+WarpValue SpecialRegisters::coordinate_in_short_rows(unsigned c) {
+  WarpValue value = WarpValue::uniform(Type::u32, ir.getInt32(0));
+  value.shape = shape_in_short_rows(kernel.layout.row, c);
+  if (c != 1) return value;
+  const unsigned row = kernel.layout.row;
+  auto* warp = context.warp_field(offsetof(WarpContext, warp_id), ir.getInt32Ty(), "warpid");
+  Builder::InsertPointGuard back(ir);
+  ir.SetInsertPoint(code.entry_end());
+  auto* first = ir.CreateMul(warp, ir.getInt32(exec::kWarpSize / row));
+  value.bases.clear();
+  for (unsigned p = 0; p < code.parts(); ++p)
+    value.bases.push_back(ir.CreateAdd(first, ir.getInt32(p * code.lanes() / row)));
   return value;
 }
 

@@ -25,6 +25,7 @@ struct SpecialRegisters {
     llvm::Value *quotient = nullptr, *rest = nullptr;
   };
   Divided divide(llvm::Value* number, unsigned axis);
+  WarpValue coordinate_in_short_rows(unsigned component);
   std::vector<llvm::Value*> coordinates_by_part(unsigned component, llvm::Value* first, llvm::Value* nx,
                                                 llvm::Value* ny);
   llvm::Value* coordinate_by_lane(unsigned component, unsigned p, llvm::Value* first, llvm::Value* nx,

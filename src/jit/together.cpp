@@ -20,6 +20,23 @@ using ptx::RegisterId;
 
 // ---- values ----
 
+namespace {
+
+/// A thread's coordinate, by its number.
+bool is_same_in_all_warps(LaneLayout layout, unsigned component) {
+  switch (layout) {
+    case LaneLayout::one_row:
+    case LaneLayout::short_rows:
+      return component != 1;
+    case LaneLayout::one_dimension:
+      return component != 0;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 bool FunctionPlan::same_in_all_warps(const Operand& o) const {
   using isa::RegisterScope;
   switch (o.kind) {
@@ -33,9 +50,7 @@ bool FunctionPlan::same_in_all_warps(const Operand& o) const {
     case Operand::Kind::special:
       switch (isa::kSpecialRegisters[o.index].scope) {
         case RegisterScope::thread:
-          return layout.layout == LaneLayout::one_row         ? o.component != 1
-                 : layout.layout == LaneLayout::one_dimension ? o.component != 0
-                                                              : false;
+          return is_same_in_all_warps(layout.layout, o.component);
         case RegisterScope::warp:
         case RegisterScope::moment:
           return false;
@@ -55,13 +70,31 @@ bool FunctionPlan::is_for_all(const Instruction& i) const {
          std::ranges::all_of(uses.definitions, [&](RegisterId r) { return same_[r]; });
 }
 
+/// Nothing but low bits of which every lane's are known: a thread's place in its warp.
+bool FunctionPlan::masks_known_bits(const Instruction& i) const {
+  if (i.opcode->row->text->affine != Affine::mask || !result_shape(i).affine) return false;
+  const auto operands = function.operands_of(i);
+  for (unsigned k : {1u, 2u}) {
+    const Operand* mask = constant(operands[k]);
+    const Shape shape = operand_shape(operands[3 - k]);
+    if (mask != nullptr && shape.affine && !shape.checked && mask->value >= 0 &&
+        mask->value >> shape.low.count == 0)
+      return true;
+  }
+  return false;
+}
+
 /// Of equal operands. What other threads write meanwhile a plain load need not see, so one may be for all.
+/// What lanes of a warp tell each other is the same in all warps, as all lanes run.
 bool FunctionPlan::gives_same_value(const Instruction& i) const {
   const isa::Opcode& opcode = *i.opcode;
   if (i.extra != ptx::kNone || (i.guard != ptx::kNone && !same_[i.guard])) return false;
-  if (opcode.row->text->scope != isa::Scope::lane || opcode.is(Effects::state) ||
+  const isa::Scope scope = opcode.row->text->scope;
+  const bool is_exchange = scope == isa::Scope::warp && opcode.is(Effects::sync) && opcode.form->members >= 0;
+  if ((scope != isa::Scope::lane && !is_exchange) || opcode.is(Effects::state) ||
       opcode.is(Effects::writes) || opcode.is(Effects::stack))
     return false;
+  if (masks_known_bits(i)) return true;
   if (opcode.is(Effects::reads)) {
     if (ptx::space_of(opcode.get(isa::ModKind::space)) == ptx::Space::local) return false;
   }

@@ -85,6 +85,31 @@ TEST_P(Together, ShareWhatAllRead) {
     }
 }
 
+// A warp is several rows of a block: the same columns in all warps. Blocks of one warp, of half a warp and of
+// two planes, of rows shorter than a vector.
+TEST_P(Together, ShareColumnsOfShortRows) {
+  constexpr unsigned n = 48;
+  const auto x = numbers(n * n, 3), y = numbers(n * n, 4);
+  auto a = buffer(x), b = buffer(y);
+  for (const raddle::Dim3 block :
+       {raddle::Dim3{16, 16}, {16, 8}, {16, 2}, {16, 3}, {16, 4, 2}, {8, 16}, {4, 16}}) {
+    auto out = buffer(std::vector<std::uint32_t>(n * n));
+    const unsigned rows = block.y * block.z, warps = block.x * rows / 32;
+    const auto report = run(kernel("together.ptx", "product_of_rows"),
+                            {.grid = {n / block.x, n / rows}, .block = block}, a, b, out, n);
+    const bool share =
+        parts() != 0 && block.z == 1 && block.x % (32 / parts()) == 0 && block.x * rows % 64 == 0;
+    EXPECT_EQ(report.warps_together, share ? std::min(warps, wanted()) : 0) << block.x << ' ' << block.y;
+    const auto got = contents(out);
+    for (unsigned row = 0; row < n; ++row)
+      for (unsigned column = 0; column < n; ++column) {
+        std::uint32_t sum = 0;
+        for (unsigned k = 0; k < n; ++k) sum += x[row * n + k] * y[k * n + column];
+        ASSERT_EQ(got[row * n + column], sum) << block.x << ' ' << block.y << ": " << row << ' ' << column;
+      }
+  }
+}
+
 // Indices of one warp wrap, those of others do not: where code for wrapped addresses takes over, in the
 // middle of a loop, what has been computed is not computed again. Behind a barrier such warps are not
 // together.
@@ -158,7 +183,8 @@ TEST_P(Together, FaultsNameTheThread) {
   EXPECT_NE(message.find("read, 0 bytes past the end of the allocation"), std::string::npos) << message;
 }
 
-// What only some lanes do, they do under a guard; what others hold stays as it was.
+// What only some lanes do, they do under a guard; what others hold stays as it was. What the lanes of each
+// warp then tell each other is the same in all warps.
 TEST_P(Together, ShortWaysOfSomeLanes) {
   load_text(R"(.version 8.0
 .target sm_75
@@ -216,6 +242,12 @@ STORED:
   ld.shared.u32 %sum, [%at];
   add.u32 %sum, %sum, %lane;
 LOADED:
+  shfl.sync.up.b32 %other|%p, %sum, 3, 0, -1;
+  @%p mad.lo.u32 %sum, %other, 3, %sum;
+  setp.gt.u32 %p, %sum, 300;
+  vote.sync.ballot.b32 %other, %p, -1;
+  xor.b32 %sum, %sum, %other;
+  add.u32 %sum, %sum, %warp;
   mul.wide.u32 %a, %t, 4;
   add.s64 %a, %out, %a;
   st.global.u32 [%a], %sum;
@@ -227,10 +259,15 @@ LOADED:
       auto from = buffer(in), out = buffer(std::vector<std::uint32_t>(threads));
       const auto report = run(*module().kernel("sums"), {.grid = {1}, .block = {threads}}, from, out, n);
       EXPECT_EQ(report.warps_together, std::min(threads / 32, wanted()));
-      std::vector<std::uint32_t> partial(threads / 32), want;
+      std::vector<std::uint32_t> partial(threads / 32), of_lane(32), told(32), want;
       for (unsigned i = 0; i < n; ++i) partial[i % threads / 32] += in[i];
-      for (unsigned t = 0; t < threads; ++t)
-        want.push_back(t % 32 < partial.size() ? partial[t % 32] + t % 32 : 77);
+      std::uint32_t ballot = 0;
+      for (unsigned l = 0; l < 32; ++l) {
+        of_lane[l] = l < partial.size() ? partial[l] + l : 77;
+        told[l] = of_lane[l] + (l >= 3 ? 3 * of_lane[l - 3] : 0);
+        ballot |= (told[l] > 300 ? 1u : 0u) << l;
+      }
+      for (unsigned t = 0; t < threads; ++t) want.push_back((told[t % 32] ^ ballot) + t / 32);
       ASSERT_EQ(contents(out), want) << threads << ' ' << n;
     }
 }
