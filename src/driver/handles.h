@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "base/spinning_mutex.h"
 
 namespace raddle::driver {
 
@@ -36,7 +37,7 @@ class HandleTable {
 
   /// nullptr for what is no live handle of this type.
   std::shared_ptr<T> find(Handle handle) const {
-    std::shared_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     const Slot* slot = slot_of(handle);
     return slot == nullptr ? nullptr : slot->object;
   }
@@ -45,7 +46,7 @@ class HandleTable {
   template <class Visitor>
   void for_each(const Visitor& visit) const {
     std::vector<std::shared_ptr<T>> objects;
-    std::shared_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     for (const Slot& slot : slots_)
       if (slot.object != nullptr) objects.push_back(slot.object);
     lock.unlock();
@@ -62,7 +63,7 @@ class HandleTable {
   /// All live objects.
   std::vector<std::shared_ptr<T>> all() const {
     std::vector<std::shared_ptr<T>> live;
-    std::shared_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     for (const Slot& slot : slots_)
       if (slot.object != nullptr) live.push_back(slot.object);
     return live;
@@ -114,7 +115,8 @@ class HandleTable {
     return std::exchange(slots_[index].object, nullptr);
   }
 
-  mutable std::shared_mutex mutex_;
+  // Held for a few instructions, but for what looks at all objects.
+  mutable base::SpinningMutex mutex_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_;
 };

@@ -68,6 +68,7 @@ std::optional<DeviceError> DeviceRuntime::prepare(const ChildLaunch& launch, mac
   const std::uint64_t bytes = kernel->info.parameter_bytes;
   if (launch.provided && *launch.provided < bytes) return DeviceError::invalid_value;
   if (!launch.provided && !child.provide_parameter_buffer(bytes)) return DeviceError::memory_allocation;
+  grid.context.grid_id = device_.space->next_grid_id();
   kernel->fill(grid, config, *code);
   const Result<void> fits = device_.space->check(grid);
   if (fits) return DeviceError::success;

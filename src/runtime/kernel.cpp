@@ -227,7 +227,8 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
                                   : static_cast<std::uint32_t>(round_up(fixed_end, ptx::kDynamicSharedAlign));
   const bool any_shared = shared.static_bytes != 0 || shared.has_dynamic || shared.uses_reserved;
   grid.shared_bytes = dynamic != 0 ? std::uint64_t{dynamic_offset} + dynamic : any_shared ? fixed_end : 0;
-  const std::byte* parameters = grid.context.parameters;
+  const std::byte* const parameters = grid.context.parameters;
+  const std::uint64_t grid_id = grid.context.grid_id;
   grid.variables = module->bound();
   grid.context = {
       .nctaid = {config.grid.x, config.grid.y, config.grid.z},
@@ -235,7 +236,7 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
       .static_shared = shared.static_bytes,
       .dynamic_shared_offset = dynamic_offset,
       .nsmid = device.machine().shape().sm_count(),
-      .grid_id = device.space->next_grid_id(),
+      .grid_id = grid_id,
       .parameters = parameters,
       .variables = grid.variables != nullptr ? grid.variables->data() : module->addresses.data(),
       .cluster_shape = {seen.extent[0], seen.extent[1], seen.extent[2]},
@@ -251,8 +252,11 @@ void Kernel::Impl::fill(machine::GridWork& grid, const LaunchConfig& config,
 Result<machine::Task*> Kernel::Impl::make_task(const LaunchConfig& config, std::span<const std::byte> block,
                                                const detail::CompiledKernel& code) {
   Device::Impl& device = *module->device;
+  // First: an atomic addition waits for all stores before it, and those to the task for its lines.
+  const std::uint64_t grid_id = device.space->next_grid_id();
   machine::Task* const task = device.tasks().acquire();
   machine::GridWork& grid = task->work.emplace<machine::GridWork>();
+  grid.context.grid_id = grid_id;
   const bool has_memory = task->set_parameters(block);
   fill(grid, config, code);
   if (!has_memory || (config.cooperative && !task->set_grid_workspace())) {

@@ -4,6 +4,7 @@
 #include "machine/launch/launch_controllers.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "machine/address_space.h"
@@ -57,14 +58,19 @@ GridKind kind_of(const GridWork& work) {
   return kind;
 }
 
-/// The task's grid as the distributor is to see it.
+/// The task's grid as the distributor is to see it. Made in its place, and what comes by way of the stack is
+/// made first: it is stored in small words and loaded in large ones, which waits until all stores before it
+/// have their lines.
 void LaunchControllers::describe(Task& task) {
   const GridWork& work = task.grid();
   Task::Distribution& grid = task.distribution;
-  grid = {};
+  const CtaNeeds needs = needs_of(work, shape_.sm);
+  const GridKind kind = kind_of(work);
+  std::destroy_at(&grid);
+  std::construct_at(&grid);
   grid.id = ++grids_;
-  grid.needs = needs_of(work, shape_.sm);
-  grid.kind = kind_of(work);
+  grid.needs = needs;
+  grid.kind = kind;
   grid.ctas = work.blocks;
   grid.at_head = work.at_head;
   grid.priority = task.priority;

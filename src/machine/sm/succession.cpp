@@ -48,7 +48,11 @@ bool Worker::take_over(Task& task) {
   if (!std::exchange(hands_on_, false)) return false;
   const std::span<const CtaRun> ended(finished_.data(), std::exchange(finished_count_, 0));
   if (!machine_.launches().succeed(ended, &task)) return false;
-  task.started_ns.store(finished_[0].task->finished_ns, std::memory_order_relaxed);  // it is just complete
+  // The one before is just complete. If nobody asks when it ended, nobody asks when this one began.
+  const Task& before = *finished_[0].task;
+  task.started_ns.store(
+      before.finished_ns != 0 ? before.finished_ns : before.started_ns.load(std::memory_order_relaxed),
+      std::memory_order_relaxed);
   grants_.repeat(ended, task);
   return true;
 }

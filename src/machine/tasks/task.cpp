@@ -68,23 +68,30 @@ void Task::wait() {
   }
 }
 
+namespace {
+void fetch_lines(const void* first, const void* end) {
+  constexpr std::size_t kLine = 64;
+  for (const auto* bytes = static_cast<const char*>(first); bytes < end; bytes += kLine)
+    base::fetch_to_write(bytes);
+}
+}  // namespace
+
 /// Whoever took the last CTAs of a task is likely to end it, and then handles what waited for it: that may
 /// have been prepared long ago, and by another core. Then, too, what waits for that: one after the other is
-/// too late.
+/// too late. Of the last of them the grid as it was when the task was used before, which is described anew:
+/// that of the one before it was fetched likewise.
 void Task::fetch_awaiting() const {
   const Task* const next = awaited_by.load(std::memory_order_acquire);
   if (next == nullptr) return;
   next->fetch();
-  if (const Task* const then = next->awaited_by.load(std::memory_order_acquire)) then->fetch();
+  const Task* const then = next->awaited_by.load(std::memory_order_acquire);
+  if (then != nullptr) then->fetch();
+  const Distribution& last = (then != nullptr ? then : next)->distribution;
+  fetch_lines(&last, &last + 1);
   if (next->is_grid()) __builtin_prefetch(next->parameters_.host);
 }
 
-void Task::fetch() const {
-  constexpr std::size_t kLine = 64;
-  const auto* bytes = reinterpret_cast<const char*>(this);
-  const auto* const end = reinterpret_cast<const char*>(&fault);
-  for (; bytes < end; bytes += kLine) base::fetch_to_write(bytes);
-}
+void Task::fetch() const { fetch_lines(this, &fault); }
 
 Task::~Task() { delete family_.load(std::memory_order_relaxed); }
 

@@ -203,12 +203,25 @@ void tell_end(Task& marker, std::uint64_t ended_ns) {
   const std::lock_guard lock(marker.graph.mutex);
   marker.finished_ns = std::max(marker.finished_ns, ended_ns);
 }
+
+/// Whether nobody but the scheduler has the task: then nobody gets it any more but by walking over all that
+/// is pending, and neither waits for its end nor asks for times. What others have done to it is seen.
+bool is_scheduler_alone(const Task& task) { return task.references.load(std::memory_order_acquire) == 1; }
+
+/// Whether somebody may ask when the task ended, which is also when what waits for it began. A look at the
+/// clock waits for all that the worker has asked other cores for.
+bool is_end_asked(const Task& task) {
+  if (!task.is_grid() || !is_scheduler_alone(task) || task.parent != nullptr || task.grid().number != 0)
+    return true;
+  const Task* const next = task.awaited_by.load(std::memory_order_acquire);
+  return next == nullptr || !next->is_grid() || !is_scheduler_alone(*next);
+}
 }  // namespace
 
 // Marks one task complete and appends what it made ready, in the order of submission.
 // @param held  receives those that it kept from being complete, a part of whom is over now
 void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held) {
-  if (!is_marker(task) || task.finished_ns == 0) task.finished_ns = now_ns();
+  if (task.finished_ns == 0 ? is_end_asked(task) : !is_marker(task)) task.finished_ns = now_ns();
   if (!is_in_loop(task))
     completed_.store(completed_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   {
@@ -222,14 +235,20 @@ void TaskScheduler::finish(Task& task, TaskList& ready, std::vector<Task*>& held
       dependent->prerequisites.fetch_sub(1, std::memory_order_release);
     task.graph.dependents.clear();
     task.graph.successors.take_all([&](Task& successor) {
-      if (is_marker(successor)) tell_end(successor, task.finished_ns);
+      if (is_marker(successor)) {
+        if (task.finished_ns == 0) task.finished_ns = now_ns();
+        tell_end(successor, task.finished_ns);
+      }
       if (is_awaited_last(successor)) ready.append(successor);
     });
   }
   if (const auto* graph = std::get_if<GraphWork>(&task.work); graph != nullptr && graph->is_claimed)
     graph->graph->release();
   dispatcher_.ended(task);
-  if (task.state.exchange(2, std::memory_order_acq_rel) == 1) base::futex_wake(task.state, 1 << 30);
+  if (is_scheduler_alone(task))
+    task.state.store(Task::kDone, std::memory_order_release);  // who waits has a reference
+  else if (task.state.exchange(Task::kDone, std::memory_order_acq_rel) == 1)
+    base::futex_wake(task.state, 1 << 30);
   if (!std::exchange(task.graph.is_kept, false)) release(&task);
   one_more_ended();
 }

@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
 namespace raddle::driver {
 namespace {
 
@@ -51,6 +56,24 @@ TEST(Handles, EndTogether) {
   table.remove_if([](const Object& object) { return object.value == 1; });
   EXPECT_EQ(table.find(a), nullptr);
   EXPECT_NE(table.find(b), nullptr);
+}
+
+TEST(Handles, AreFoundByManyThreadsWhileOthersComeAndGo) {
+  Table table;
+  void* const stays = table.add(std::make_shared<Object>(1));
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int value = 2; value < 6; ++value)
+    threads.emplace_back([&, value] {
+      for (int i = 0; i < 2000; ++i) {
+        void* const own = table.add(std::make_shared<Object>(value));
+        wrong += table.find(stays)->value != 1 || table.find(own)->value != value;
+        wrong += table.remove(own)->value != value || table.find(own) != nullptr;
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(table.all().size(), 1u);
 }
 
 }  // namespace

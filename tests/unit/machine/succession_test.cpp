@@ -1,5 +1,6 @@
 // Little grids of a stream, one behind the other: a worker goes on with the next one by itself
 // (Worker::go_on_with_next). Order, faults, and all that is to come between two of them stay as they are.
+#include <algorithm>
 #include <atomic>
 #include <vector>
 
@@ -136,6 +137,32 @@ TEST_F(Succession, PassesMarkersAndEndsWhereGridsDiffer) {
   EXPECT_EQ(handed_on(), 0u);
   EXPECT_EQ(blocks, 300u * kBlocks + 150);
   for (const std::uint32_t ctas : machine_->activity().ctas) EXPECT_EQ(ctas, 0u);
+}
+
+// Nobody looks at the clock for the others, which only the scheduler has when they end.
+TEST_F(Succession, WhoeverHasALaunchKnowsWhenItRan) {
+  open({.workers = 2});
+  auto code = little([](exec::CtaContext&) {});
+  learn(code);
+  TaskScheduler& tasks = space_->tasks();
+  Task* before = close_gate();
+  for (int i = 0; i < 1000; ++i) {
+    Task* const task = submit(code, {.x = kBlocks}, before);
+    if (i % 7 != 0)
+      tasks.release(before);
+    else if (i != 0)  // that one is the gate's
+      tasks_.push_back(before);
+    before = task;
+  }
+  tasks_.push_back(before);
+  open_gate();
+  before->wait();
+  std::uint64_t ended = 0;
+  for (const Task* task : tasks_) {
+    EXPECT_GE(task->started_ns.load(), std::max<std::uint64_t>(ended, 1));
+    EXPECT_GE(task->finished_ns, task->started_ns.load());
+    ended = task->finished_ns;
+  }
 }
 
 // One worker, so that nobody else takes what comes in between.
