@@ -71,9 +71,7 @@ class Places {
   /// more. @param broadcasts  the instruction may repeat one element of memory
   asmjit::Operand operand(PieceId id, unsigned element_bits, unsigned bytes, bool broadcasts = true);
   /// The piece whose slot this one has: itself, or the first of those that share one.
-  PieceId owner_of_slot(PieceId id) const {
-    return pieces_[id].shares == kNoPiece ? id : pieces_[id].shares;
-  }
+  PieceId owner_of_slot(PieceId id) const { return pieces_[id].shares == kNoPiece ? id : pieces_[id].shares; }
   /// Loads the piece into a register that is no piece's.
   void load(unsigned reg, PieceId id);
   /// What a piece of this kind and width has in memory and in a register.

@@ -69,8 +69,8 @@ TEST_F(BaselineHomes, WhatPhisAreGivenLiesWhereTheyDo) {
   std::string text = values(words, kCount);
   text += "  %odd = trunc i64 %x0 to i1\n  br i1 %odd, label %near, label %far\nnear:\n";
   for (unsigned n = 0; n < kCount; ++n)
-    text += "  %q" + number(n) + " = getelementptr i8, ptr %in, i64 " + number(n * 16 + 8) + "\n  %y" + number(n) +
-            " = load i64, ptr %q" + number(n) + "\n";
+    text += "  %q" + number(n) + " = getelementptr i8, ptr %in, i64 " + number(n * 16 + 8) + "\n  %y" +
+            number(n) + " = load i64, ptr %q" + number(n) + "\n";
   text += "  br label %on\non:\n  br label %done\nfar:\n  br label %done\ndone:\n";
   for (unsigned n = 0; n < kCount; ++n)
     text += "  %v" + number(n) + " = phi i64 [ %y" + number(n) + ", %on ], [ %x" + number(n) + ", %far ]\n";

@@ -306,7 +306,8 @@ std::pair<int, int> scatters_of(const std::string& body) {
                                                body),
                                    {.simd = SimdLevel::avx512, .tier = Tier::optimised}, {.block = {64}});
   std::pair<int, int> count;
-  for (std::size_t at = 0; (at = text.find("call void @llvm.masked.scatter", at)) != std::string::npos; ++at) {
+  for (std::size_t at = 0; (at = text.find("call void @llvm.masked.scatter", at)) != std::string::npos;
+       ++at) {
     const std::string line = text.substr(at, text.find('\n', at) - at);
     count.first += line.find("!alias.scope") != std::string::npos;
     ++count.second;
@@ -319,12 +320,13 @@ TEST(Prefetch, TakesScattersByUnknownAddressesOnly) {
   const auto all = scatters_of(unknown + "st.global.u32 [%at], %t;");
   EXPECT_EQ(all.first, all.second);
   EXPECT_GT(all.first, 0);
-  const auto firsts = scatters_of(unknown + "setp.lt.u32 %p, %x, 99; @%p st.global.v4.u32 [%at], {%t, %t, %t, %t};");
+  const auto firsts =
+      scatters_of(unknown + "setp.lt.u32 %p, %x, 99; @%p st.global.v4.u32 [%at], {%t, %t, %t, %t};");
   EXPECT_GT(firsts.first, 0);
   EXPECT_EQ(firsts.second, 2 * firsts.first) << "16 bytes, of which 8 at a time";
-  const auto wrapped =
-      scatters_of("sub.u32 %x, %t, 7; cvt.u64.u32 %at, %x; shl.b64 %at, %at, 2; add.s64 %at, %at, %data; "
-                  "st.global.u32 [%at], %t;");
+  const auto wrapped = scatters_of(
+      "sub.u32 %x, %t, 7; cvt.u64.u32 %at, %x; shl.b64 %at, %at, 2; add.s64 %at, %at, %data; "
+      "st.global.u32 [%at], %t;");
   EXPECT_EQ(wrapped.first, 0) << "where an address that steps has wrapped, which hardly ever happens";
   EXPECT_GT(wrapped.second, 0);
 }
