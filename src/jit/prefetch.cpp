@@ -178,8 +178,7 @@ unsigned lanes_of(const ScatterRow& row) {
 }
 
 /// Fetches the lines of rows of scatters, by way of memory: processors take a vector apart more slowly. In a
-/// loop, some lanes a turn: all at once are 100 instructions for a warp's store, a quarter of all that LLVM
-/// had to make code of.
+/// loop, some lanes a turn: all at once are 100 instructions for a warp's store, which LLVM takes long for.
 class ScatterFetcher {
  public:
   /// @param lanes  of the longest row
