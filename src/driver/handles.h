@@ -45,12 +45,7 @@ class HandleTable {
   /// Calls `visit` with each object, without the table's lock.
   template <class Visitor>
   void for_each(const Visitor& visit) const {
-    std::vector<std::shared_ptr<T>> objects;
-    std::unique_lock lock(mutex_);
-    for (const Slot& slot : slots_)
-      if (slot.object != nullptr) objects.push_back(slot.object);
-    lock.unlock();
-    for (const auto& object : objects) visit(*object);
+    for (const auto& object : all()) visit(*object);
   }
 
   /// Ends the handle; the object lives on while others hold it.

@@ -60,9 +60,7 @@ class PromoteSimple : public llvm::PassInfoMixin<PromoteSimple> {
           variable && llvm::isAllocaPromotable(variable) && make_simple(*variable, dominators))
         simple.push_back(variable);
     if (!simple.empty()) llvm::PromoteMemToReg(simple, dominators);
-    llvm::PreservedAnalyses kept;
-    kept.preserveSet<llvm::CFGAnalyses>();
-    return kept;
+    return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();
   }
   static bool isRequired() { return true; }
 

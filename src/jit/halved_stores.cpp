@@ -66,9 +66,7 @@ llvm::PreservedAnalyses HalveStores::run(llvm::Function& function, llvm::Functio
   }
   for (llvm::StoreInst* store : halved.long_stores) store_by_halves(*store, layout);
   if (halved.long_stores.empty()) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();
 }
 
 }  // namespace raddle::jit

@@ -106,9 +106,7 @@ llvm::PreservedAnalyses MergeSelects::run(llvm::Function& function, llvm::Functi
   bool changed = false;
   for (llvm::BasicBlock& block : function) changed |= Merging(block, dominators).run();
   if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();
 }
 
 }  // namespace raddle::jit

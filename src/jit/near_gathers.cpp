@@ -154,9 +154,7 @@ llvm::PreservedAnalyses NearGathers::run(llvm::Function& function, llvm::Functio
     changed = true;
   }
   if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();
 }
 
 }  // namespace raddle::jit

@@ -352,9 +352,7 @@ llvm::PreservedAnalyses PrefetchLoads::run(llvm::Function& function,
   changed |= prefetch_behind(function, loops);
   if (streams_) changed |= prefetch_streams(function);
   if (!changed) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();
 }
 
 }  // namespace raddle::jit

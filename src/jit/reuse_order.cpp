@@ -444,9 +444,7 @@ llvm::PreservedAnalyses OrderForReuse::run(llvm::Function& function,
     if (loops.getLoopFor(&block) != nullptr) changed = reorder(block, vector_bits_) || changed;
   if (!changed) return llvm::PreservedAnalyses::all();
   function.addFnAttr(kOrdered);
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();
 }
 
 bool keeps_order(const llvm::Module& module) {

@@ -40,9 +40,7 @@ llvm::PreservedAnalyses SinkEntry::run(llvm::Function& function, llvm::FunctionA
     changes = true;
   }
   if (!changes) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();
 }
 
 }  // namespace raddle::jit

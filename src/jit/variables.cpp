@@ -116,9 +116,7 @@ class Forwarding {
 
 llvm::PreservedAnalyses ForwardVariables::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   Forwarding(function).run();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();
 }
 
 }  // namespace raddle::jit

@@ -126,9 +126,7 @@ class Widening {
 
 llvm::PreservedAnalyses WideMasks::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   if (!Widening(function).run()) return llvm::PreservedAnalyses::all();
-  llvm::PreservedAnalyses kept;
-  kept.preserveSet<llvm::CFGAnalyses>();
-  return kept;
+  return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();
 }
 
 }  // namespace raddle::jit

@@ -307,18 +307,9 @@ void AddressSpace::refuse(Task& task) {
   task.stop.store(static_cast<std::uint32_t>(exec::FaultKind::cancelled), std::memory_order_seq_cst);
 }
 
-namespace {
-/// Whether an empty SM has room for one CTA. Without the divisions that tell for how many.
-bool fits_one(const SmLimits& sm, const CtaNeeds& needs) {
-  return sm.cta_slots != 0 && needs.threads <= sm.threads && needs.warps <= sm.warps &&
-         needs.barriers <= sm.barriers && needs.registers <= sm.registers &&
-         needs.shared_bytes <= sm.shared_bytes;
-}
-}  // namespace
-
 Result<void> AddressSpace::check(const GridWork& grid) {
   const CtaNeeds needs = needs_of(grid, machine_->shape().sm);
-  if (!fits_one(machine_->shape().sm, needs)) {
+  if (!fits_empty_sm(machine_->shape().sm, needs)) {
     return Error::invalid("a block of {} threads with {} bytes of shared memory does not fit an SM of '{}'",
                           grid.threads_per_block, grid.shared_bytes, machine_->shape().name);
   }

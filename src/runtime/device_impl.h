@@ -179,6 +179,7 @@ struct Kernel::Impl {
   machine::CtaNeeds needs_of(std::uint64_t threads, std::uint64_t shared_bytes) const;
   /// The resources of an SM that a block occupies.
   void fill_occupancy(machine::GridWork& grid, std::uint32_t threads, std::uint64_t dynamic_shared) const;
+  /// All of a launch but its parameters and its number, which the grid's context has already.
   void fill(machine::GridWork& grid, const LaunchConfig& config, const detail::CompiledKernel& code) const;
   /// A checked launch as a task, not submitted yet. @param block  its parameters
   /// @errors out_of_memory, and what the address space refuses

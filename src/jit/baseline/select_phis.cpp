@@ -41,13 +41,13 @@ std::vector<Selector::Gift> Selector::gifts(const llvm::BasicBlock& from, const 
       if (!is_made) {
         const Piece& given = analysis_.pieces[gift.from];
         const PieceId slot = places_.owner_of_slot(gift.from);
-        if (given.is_stored && slot == gift.gets) continue;
+        // A slot that is read into a register, too, is the phi's own all the same.
+        if (gift.from == gift.to || (given.is_stored && slot == gift.gets)) continue;
         if (given.place >= 0)
           gift.reads = spot_of_register(given.kind, static_cast<unsigned>(given.place));
         else if (!given.is_constant())
           gift.reads = slot;
-        // A slot that is read into a register, too, is the phi's own all the same.
-        if (gift.reads == gift.gets || gift.from == gift.to) continue;
+        if (gift.reads == gift.gets) continue;
         if (given.origin == Origin::undefined) continue;
       }
       all.push_back(gift);

@@ -23,4 +23,10 @@ std::uint32_t slots_per_sm(const SmLimits& sm, const CtaNeeds& needs) {
   return static_cast<std::uint32_t>(least->slots);
 }
 
+bool fits_empty_sm(const SmLimits& sm, const CtaNeeds& needs) {
+  return sm.cta_slots != 0 && needs.threads <= sm.threads && needs.warps <= sm.warps &&
+         needs.barriers <= sm.barriers && needs.registers <= sm.registers &&
+         needs.shared_bytes <= sm.shared_bytes;
+}
+
 }  // namespace raddle::machine

@@ -33,6 +33,8 @@ std::array<SlotLimit, 6> slot_limits(const SmLimits& sm, const CtaNeeds& needs);
 
 /// CTAs that an empty SM holds; 0: not even one fits.
 std::uint32_t slots_per_sm(const SmLimits& sm, const CtaNeeds& needs);
+/// Whether one fits: asked at each launch, so without the divisions that tell how many.
+bool fits_empty_sm(const SmLimits& sm, const CtaNeeds& needs);
 
 /// SMs of CTAs: first, first + step, ... With step 0 all of them are on one SM.
 struct SmRun {

@@ -92,6 +92,21 @@ TEST_F(DistributorTest, CapsOfMachinePolicyAndGridAreData) {
   EXPECT_EQ(distributor_->most_active({}, kQuarter), 2u);
 }
 
+// All resources at their limit, and each of them one beyond it.
+TEST(SlotsPerSm, OneFitsWhereAnyDo) {
+  const SmLimits sm;
+  const CtaNeeds all{sm.threads, sm.warps, sm.barriers, sm.registers, sm.shared_bytes};
+  std::vector<CtaNeeds> beyond(5, all);
+  ++beyond[0].threads, ++beyond[1].warps, ++beyond[2].barriers, ++beyond[3].registers,
+      ++beyond[4].shared_bytes;
+  EXPECT_EQ(slots_per_sm(sm, all), 1u);
+  EXPECT_TRUE(fits_empty_sm(sm, all));
+  for (const CtaNeeds& needs : beyond) {
+    EXPECT_EQ(slots_per_sm(sm, needs), 0u);
+    EXPECT_FALSE(fits_empty_sm(sm, needs));
+  }
+}
+
 /// Three GPCs of two SMs that answer alike, and their differences.
 struct Tie {
   MachineShape shape = grid_of_gpcs(3, 1);
