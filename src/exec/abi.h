@@ -98,6 +98,8 @@ using raddle::FaultKind;
 struct Services {
 #define SERVICE(result, name, ...) result (*name)(WarpContext * __VA_OPT__(, ) __VA_ARGS__);
 #define SERVICE_NO_RETURN(name, ...) void (*name)(WarpContext*, __VA_ARGS__) __attribute__((noreturn));
+#define SERVICE_SELDOM(result, name, ...) \
+  result (*name)(WarpContext * __VA_OPT__(, ) __VA_ARGS__) __attribute__((preserve_most));
 #include "exec/services.def"
 };
 

@@ -25,6 +25,7 @@ struct ServiceSignature {
   std::size_t offset;  ///< in Services
   ServiceValue result;
   std::array<ServiceValue, kMostParameters> parameters;  ///< after the warp; none: no more
+  bool is_seldom;                                        ///< called by preserve_most
 };
 
 namespace detail {
@@ -42,7 +43,13 @@ constexpr ServiceValue service_value() {
 template <class Result, class... Parameters>
 constexpr ServiceSignature signature(const char* name, std::size_t offset,
                                      Result (*)(WarpContext*, Parameters...)) {
-  return {name, offset, service_value<Result>(), {service_value<Parameters>()...}};
+  return {name, offset, service_value<Result>(), {service_value<Parameters>()...}, false};
+}
+
+template <class Result, class... Parameters>
+constexpr ServiceSignature signature(const char* name, std::size_t offset,
+                                     Result (*)(WarpContext*, Parameters...) __attribute__((preserve_most))) {
+  return {name, offset, service_value<Result>(), {service_value<Parameters>()...}, true};
 }
 
 }  // namespace detail

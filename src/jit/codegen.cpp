@@ -27,6 +27,7 @@
 #include "base/assert.h"
 #include "jit/baseline/generator.h"
 #include "jit/bitcode.h"
+#include "jit/block.h"
 #include "jit/constants.h"
 #include "jit/deposited_masks.h"
 #include "jit/executable.h"
@@ -212,6 +213,7 @@ class Optimiser {
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(WideMasks()));
     if (!target.simd.fused) pipeline.addPass(ExpandFused());
     pipeline.run(module, modules_);
+    join_region_loop(module);
   }
 
  private:

@@ -21,9 +21,10 @@ constexpr std::size_t kLargestWeb = 72;  // a loop's sum, unrolled 64 times
 constexpr int kEntered = -1;             // before a block's first instruction
 constexpr int kLeft = std::numeric_limits<int>::max();
 
+/// What a call costs registers of any kind. Those that keep the general ones are seldom made.
 bool may_call(const llvm::Instruction& i) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
-  return call && !call->isInlineAsm() &&
+  return call && !call->isInlineAsm() && call->getCallingConv() != llvm::CallingConv::PreserveMost &&
          (!llvm::isa<llvm::IntrinsicInst>(call) || llvm::isa<llvm::MemIntrinsic>(call));
 }
 
@@ -429,9 +430,11 @@ class Homes::Finder {
     unsigned best = 32;
     for (const unsigned reg : registers_of(kind, form_)) {
       if (taken >> reg & 1 || (kind == Class::mask && kScratchMasks >> reg & 1)) continue;
-      const bool keeps = callee_keeps(kind, reg);
-      if (!keeps && called >= kept) continue;
-      if (best == 32 || (called > 0 && keeps && !callee_keeps(kind, best))) best = reg;
+      const auto keeps = [&](unsigned r) {
+        return kind == Class::general && (kept_by(llvm::CallingConv::C) >> r & 1);
+      };
+      if (!keeps(reg) && called >= kept) continue;
+      if (best == 32 || (called > 0 && keeps(reg) && !keeps(best))) best = reg;
     }
     if (best == 32) return false;
     for (const unsigned b : where.set_bits()) reserved[b] |= 1u << best;

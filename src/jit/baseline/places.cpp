@@ -5,8 +5,8 @@
 namespace raddle::jit::baseline {
 namespace {
 
-constexpr unsigned kGeneralRegisters[] = {3, 12, 13, 14, 15, 6,
-                                          7, 8,  9,  10, 11};  // the callee keeps the first five
+constexpr unsigned kGeneralRegisters[] = {8, 9,  10, 11, 7, 6,  // those that pass arguments late
+                                          3, 12, 13, 14, 15};   // those that the function has to keep last
 // Beyond the first five: no instruction's mask, and those that are scratch for most instructions.
 constexpr unsigned kMaskRegisters[] = {2, 3, 4, 5, 6, 0, kScratchMask, kScratchMask2};
 constexpr std::array<unsigned, 29> kVectorRegisters = [] {
@@ -17,8 +17,10 @@ constexpr std::array<unsigned, 29> kVectorRegisters = [] {
 
 }  // namespace
 
-bool callee_keeps(Class kind, unsigned reg) {
-  return kind == Class::general && (reg == 3 || (reg >= 12 && reg <= 15));
+std::uint32_t kept_by(llvm::CallingConv::ID convention) {
+  constexpr std::uint32_t kKept = 1u << 3 | 0xf << 12;
+  constexpr std::uint32_t kAlsoMost = 1u << 0 | 1u << 1 | 1u << 2 | 1u << 6 | 1u << 7 | 7u << 8;
+  return convention == llvm::CallingConv::PreserveMost ? kKept | kAlsoMost : kKept;
 }
 
 llvm::ArrayRef<unsigned> registers_of(Class kind, const Form& form) {
@@ -59,6 +61,7 @@ void Places::begin_instruction(bool wants_scratch_masks) {
 void Places::pin(Class kind, unsigned reg) {
   pinned(kind) |= 1u << reg;
   file(kind).used[reg] = ++clock_;
+  file(kind).written |= 1u << reg;
 }
 
 unsigned Places::take(Class kind) {
@@ -103,6 +106,7 @@ void Places::own(PieceId id, unsigned reg) {
   Piece& piece = pieces_[id];
   if (const PieceId before = file(piece.kind).owner[reg]; before != kNoPiece) leave(before);
   file(piece.kind).owner[reg] = id;
+  file(piece.kind).written |= 1u << reg;
   piece.place = static_cast<std::int8_t>(reg);
 }
 
@@ -309,11 +313,11 @@ void Places::release(PieceId id) {
   piece.slot = -1;
 }
 
-void Places::before_call() {
+void Places::before_call(std::uint32_t kept) {
   for (const Class kind : {Class::general, Class::vector, Class::mask})
     for (const unsigned reg : registers_of(kind)) {
       const PieceId id = file(kind).owner[reg];
-      if (id == kNoPiece || callee_keeps(kind, reg)) continue;
+      if (id == kNoPiece || (kind == Class::general && (kept >> reg & 1))) continue;
       if (pieces_[id].home < 0) {
         evict(kind, reg);
       } else {

@@ -36,7 +36,8 @@ inline x86::Gp general_register(unsigned number, unsigned bits) {
 
 /// Registers that pieces may have, in the order in which they are taken.
 llvm::ArrayRef<unsigned> registers_of(Class kind, const Form& form);
-bool callee_keeps(Class kind, unsigned reg);
+/// General registers that a function keeps for whoever calls it so, a bit each.
+std::uint32_t kept_by(llvm::CallingConv::ID convention);
 /// Registers of a block that are nobody's home, for what instructions need at once.
 inline unsigned least_left(Class kind, const Form& form) {
   if (kind == Class::general) return 5;
@@ -79,6 +80,10 @@ class Places {
   void store_register(const x86::Mem& to, const Piece& like, unsigned reg);
   void move_register(Class kind, unsigned to, unsigned from);
 
+  /// Something was in this register at some time.
+  bool has_written(Class kind, unsigned reg) const {
+    return files_[static_cast<unsigned>(kind)].written >> reg & 1;
+  }
   bool is_in_register(PieceId id) const { return pieces_[id].place >= 0; }
   /// It lies in a register that may be an instruction's mask.
   bool is_for_accesses(PieceId id) const { return pieces_[id].place > 0; }
@@ -99,7 +104,8 @@ class Places {
   void release(PieceId id);
   /// Before a call: whatever is alive is stored, and no register that the callee may write holds anything but
   /// what has its home there, which comes back behind the call.
-  void before_call();
+  /// @param kept  general registers that the callee keeps and that pass it nothing, a bit each
+  void before_call(std::uint32_t kept);
   void after_call();
 
   /// The registers' contents at a block's end, for a block that only this one leads to.
@@ -123,6 +129,7 @@ class Places {
   struct File {
     std::array<PieceId, kRegisters> owner;
     std::array<std::uint32_t, kRegisters> used{};
+    std::uint32_t written = 0;  // ever
     File() { owner.fill(kNoPiece); }
   };
   File& file(Class kind) { return files_[static_cast<unsigned>(kind)]; }

@@ -27,7 +27,10 @@ void Selector::call(llvm::CallBase& i, const llvm::Value* callee, llvm::StringRe
   }
   const auto result = shape_of(i.getType());
   if (!i.getType()->isVoidTy() && (!result || result->kind != Class::general)) return cannot(i);
-  places_.before_call();
+  std::uint32_t kept = kept_by(i.getCallingConv());
+  for (unsigned n = 0; n < std::min<std::size_t>(kArgumentsInRegisters, arguments.size()); ++n)
+    kept &= ~(1u << kArgumentRegisters[n]);
+  places_.before_call(kept);
   for (unsigned n = kArgumentsInRegisters; n < arguments.size(); ++n) {
     load_general(kScratch, arguments[n]);
     a_.mov(x86::ptr(x86::rsp, static_cast<std::int32_t>(8 * (n - kArgumentsInRegisters))), kScratch);

@@ -6,20 +6,35 @@
 namespace raddle::jit::baseline {
 namespace {
 
+/// What a function has to give back as it got it.
 const x86::Gp kKept[] = {x86::rbx, x86::r12, x86::r13, x86::r14, x86::r15};
+constexpr unsigned char kNop[] = {0x0f, 0x1f, 0x40, 0x00};  // as long as a move of theirs
+
+x86::Mem place_of_kept(std::size_t n) { return x86::ptr(x86::rbp, -8 * static_cast<std::int32_t>(n + 1)); }
 
 }  // namespace
 
-std::uint32_t Selector::prologue() {
+void Selector::prologue() {
   a_.push(x86::rbp);
   a_.mov(x86::rbp, x86::rsp);
-  for (const x86::Gp& reg : kKept) a_.push(reg);
-  a_.and_(x86::rsp, -64);
   a_.long_().sub(x86::rsp, 0x7fffffff);
-  const std::uint32_t patch = code_.offset() - 4;
+  frame_size_at_ = code_.offset() - 4;
+  a_.and_(x86::rsp, -64);
+  for (std::size_t n = 0; n < std::size(kKept); ++n) {
+    moves_of_kept_.push_back({code_.offset(), kKept[n].id()});
+    a_.mov(place_of_kept(n), kKept[n]);
+  }
   lay_out_variables();
   receive_arguments();
-  return patch;
+}
+
+std::uint32_t Selector::finish_frame() {
+  auto* text = code_.holder.textSection()->buffer().data();
+  for (const auto& [at, reg] : moves_of_kept_)
+    if (!places_.has_written(Class::general, reg)) std::memcpy(text + at, kNop, sizeof kNop);
+  const std::uint32_t size = (places_.frame_bytes() + 63) / 64 * 64 + sizeof(std::uint64_t) * std::size(kKept);
+  std::memcpy(text + frame_size_at_, &size, sizeof size);
+  return size;
 }
 
 /// To their homes, if those are no other argument's way in, or to slots.
@@ -42,7 +57,9 @@ void Selector::receive_arguments() {
     if (!is_in_register)
       a_.mov(kScratch, x86::ptr(x86::rbp, static_cast<std::int32_t>(16 + 8 * (n - kArgumentsInRegisters))));
     if (is_truth) a_.and_(general_register(from, 32), 1);
-    if (home >= 0 && !(ways_in >> home & 1)) {
+    if (home >= 0 && static_cast<unsigned>(home) == from) {
+      places_.define(id);
+    } else if (home >= 0 && !(ways_in >> home & 1)) {
       a_.mov(x86::gpq(places_.define(id)), x86::gpq(from));
     } else {
       a_.mov(places_.define_in_memory(id), x86::gpq(from));
@@ -76,9 +93,11 @@ void Selector::lay_out_variables() {
 
 void Selector::epilogue() {
   a_.vzeroupper();
-  a_.lea(x86::rsp, x86::ptr(x86::rbp, -static_cast<std::int32_t>(8 * std::size(kKept))));
-  for (auto reg = std::rbegin(kKept); reg != std::rend(kKept); ++reg) a_.pop(*reg);
-  a_.pop(x86::rbp);
+  for (std::size_t n = 0; n < std::size(kKept); ++n) {
+    moves_of_kept_.push_back({code_.offset(), kKept[n].id()});
+    a_.mov(kKept[n], place_of_kept(n));
+  }
+  a_.leave();
   a_.ret();
 }
 

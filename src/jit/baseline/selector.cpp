@@ -24,12 +24,12 @@ void Selector::cannot(const llvm::Instruction& i) {
 }
 
 bool Selector::write() {
-  unknown_ = analysis_.unknown();
+  unknown_ = function_.getCallingConv() == llvm::CallingConv::C ? analysis_.unknown() : "its calling convention";
   if (!unknown_.empty()) return false;
   for (const llvm::BasicBlock& block : function_) labels_[&block] = a_.newLabel();
   const std::uint32_t begin = code_.offset();
   a_.bind(code_.label_of(function_));
-  const std::uint32_t patch = prologue();
+  prologue();
   const llvm::BasicBlock* before = nullptr;
   for (const std::uint32_t n : flow_.order) {
     if (before) next_[before] = flow_.blocks[n].block;
@@ -41,10 +41,8 @@ bool Selector::write() {
   if (unknown_.empty()) unknown_ = analysis_.unknown();
   if (unknown_.empty()) unknown_ = code_.error.message;
   if (!unknown_.empty()) return false;
-  const std::uint32_t frame = (places_.frame_bytes() + 63) / 64 * 64;
-  std::memcpy(code_.holder.textSection()->buffer().data() + patch, &frame, sizeof frame);
-  constexpr std::uint32_t kSaved = 6 * 8;
-  code_.functions.push_back({&function_, begin, code_.offset(), frame + kSaved + 64});
+  constexpr std::uint32_t kBase = 8, kAligning = 64;  // what it saves first, and what the frame's end leaves free
+  code_.functions.push_back({&function_, begin, code_.offset(), finish_frame() + kBase + kAligning});
   return true;
 }
 

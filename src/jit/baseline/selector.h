@@ -70,8 +70,10 @@ class Selector : public llvm::InstVisitor<Selector> {
   void cannot(const llvm::Instruction& i);
 
   // ---- the function's frame: select_control.cpp ----
-  /// @returns where the code says how far the stack pointer goes down, which is known at the end
-  std::uint32_t prologue();
+  void prologue();
+  /// What is known at the end only: how far the stack pointer goes down, and which registers need not be kept.
+  /// @returns bytes
+  std::uint32_t finish_frame();
   void receive_arguments();
   void lay_out_variables();
   void epilogue();
@@ -286,6 +288,8 @@ class Selector : public llvm::InstVisitor<Selector> {
   std::map<const llvm::BasicBlock*, asmjit::Label> labels_;
   std::map<const llvm::BasicBlock*, Places::Contents> contents_;
   llvm::DenseMap<const llvm::Value*, std::int32_t> variables_;
+  std::uint32_t frame_size_at_ = 0;
+  std::vector<std::pair<std::uint32_t, unsigned>> moves_of_kept_;  // where, and of which register
 };
 
 }  // namespace raddle::jit::baseline

@@ -59,7 +59,7 @@ __attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uin
   worker_of(warp).fault(block_of(warp), raw);
 }
 
-void check_access(WarpContext* warp, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t bytes,
+__attribute__((preserve_most)) void check_access(WarpContext* warp, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t bytes,
                   std::uint32_t is_write, std::uint32_t line) {
   lanes &= ~reach_together(*warp->cta, elsewhere(*warp->cta, lanes, addresses, bytes), addresses, bytes);
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -291,7 +291,7 @@ void launch_dependents(WarpContext* context) {
 }
 
 void yield(WarpContext* warp) { worker_of(warp).yield(block_of(warp), warp); }
-void poll(WarpContext* warp) { worker_of(warp).poll(block_of(warp), warp); }
+__attribute__((preserve_most)) void poll(WarpContext* warp) { worker_of(warp).poll(block_of(warp), warp); }
 
 // Block kinds without fibers keep no warps of ours: their lanes have nothing to be counted in.
 void exit_lanes(WarpContext* warp, std::uint32_t lanes) {

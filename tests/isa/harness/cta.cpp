@@ -154,7 +154,7 @@ Scheduler& of(WarpContext* warp) { return *static_cast<Scheduler*>(warp->cta->ma
 
 /// The services; each finds its scheduler through the warp.
 struct Calls {
-  static void check_access(WarpContext* w, std::uint32_t lanes, const std::uint64_t* addresses,
+  __attribute__((preserve_most)) static void check_access(WarpContext* w, std::uint32_t lanes, const std::uint64_t* addresses,
                            std::uint32_t bytes, std::uint32_t, std::uint32_t line) {
     for (std::uint32_t lane = 0; lane < exec::kWarpSize; ++lane)
       if ((lanes >> lane & 1) != 0 && !exec::may_access(*w->cta, addresses[lane], bytes))
@@ -206,7 +206,7 @@ struct Calls {
     ++of(w).outcome_.yields;
     of(w).switch_out();
   }
-  static void poll(WarpContext*) {}
+  __attribute__((preserve_most)) static void poll(WarpContext*) {}
   __attribute__((noreturn)) static void fault(WarpContext* w, FaultKind kind, std::uint64_t address,
                                               std::uint32_t lane, std::uint32_t line) {
     Scheduler& s = of(w);

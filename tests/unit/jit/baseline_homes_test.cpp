@@ -155,6 +155,81 @@ define void @f(ptr %in, ptr %out) {
     }
 }
 
+std::uint64_t told = 0;
+/// Spoils what it may: all vectors' and masks' registers, and r11.
+__attribute__((preserve_most)) void spoil_vectors(std::uint64_t a, std::uint64_t b) {
+  told = told * 31 + a * 7 + b;
+  asm volatile("vzeroall\n mov $-1, %%r11" ::: "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
+               "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+  if (__builtin_cpu_supports("avx512bw"))
+    asm volatile("kxorq %%k1, %%k1, %%k1\n kxorq %%k2, %%k2, %%k2\n kxorq %%k3, %%k3, %%k3" ::: "k1", "k2", "k3");
+}
+
+/// More numbers than there are registers live across a call that keeps most of these, from a loop.
+TEST_F(BaselineHomes, ValuesAcrossACallThatKeepsRegisters) {
+  for (const HomeClass& kind : kHomeClasses)
+    for (const unsigned count : {2u, 7u, 13u}) {
+      const std::string type = kind.type;
+      std::string text = values(kind, count), sums;
+      for (unsigned n = 0; n < count; ++n)
+        text += "  %q" + number(n) + " = getelementptr i8, ptr %in, i64 " + number(512 + 8 * n) + "\n  %l" +
+                number(n) + " = load i64, ptr %q" + number(n) + "\n";
+      text += "  br label %loop\nloop:\n  %n = phi i64 [ 0, %0 ], [ %more, %next ]\n";
+      for (unsigned n = 0; n < count; ++n) {
+        text += "  %v" + number(n) + " = phi " + type + " [ %x" + number(n) + ", %0 ], [ %s" + number(n) +
+                ", %next ]\n  %k" + number(n) + " = phi i64 [ %l" + number(n) + ", %0 ], [ %t" + number(n) +
+                ", %next ]\n";
+        sums += "  %s" + number(n) + " = " + kind.combine + " " + type + " %v" + number(n) + ", %v" +
+                number((n + 1) % count) + "\n  %t" + number(n) + " = add i64 %k" + number(n) + ", %k" +
+                number((n + 1) % count) + "\n";
+      }
+      text += "  %odd = and i64 %n, 3\n  %rare = icmp eq i64 %odd, 2\n  br i1 %rare, label %cold, label %next, "
+              "!prof !0\ncold:\n  %to = inttoptr i64 " +
+              std::to_string(reinterpret_cast<std::uint64_t>(&spoil_vectors)) +
+              " to ptr\n  call preserve_mostcc void %to(i64 %k1, i64 %n)\n  br label %next\nnext:\n" + sums +
+              "  %more = add i64 %n, 1\n  %again = icmp ult i64 %more, 9\n"
+              "  br i1 %again, label %loop, label %done\ndone:\n";
+      std::string end;
+      for (unsigned n = 0; n < count; ++n)
+        end += "  %w" + number(n) + " = getelementptr i8, ptr %out, i64 " + number(896 + 8 * n) +
+               "\n  store i64 %t" + number(n) + ", ptr %w" + number(n) + "\n";
+      expect_same("define void @f(ptr %in, ptr %out) {\n" + text + stores(kind.type, "%s", count) + end +
+                  "  ret void\n}\n!0 = !{!\"branch_weights\", i32 1, i32 2000}\n");
+    }
+  EXPECT_NE(told, 0u);
+}
+
+/// A function that needs few registers saves none for who calls it.
+TEST_F(BaselineHomes, KeepsOnlyRegistersThatItWrites) {
+  for (const unsigned count : {1u, 20u}) {
+    std::string text = "define void @f(ptr %in, ptr %out) {\n", sum = "0";
+    for (unsigned n = 0; n < count; ++n)
+      text += "  %q" + number(n) + " = getelementptr i8, ptr %in, i64 " + number(8 * n) + "\n  %l" + number(n) +
+              " = load volatile i64, ptr %q" + number(n) + "\n";
+    for (unsigned n = count; n-- > 0; sum = "%s" + number(n))
+      text += "  %s" + number(n) + " = xor i64 %l" + number(n) + ", " + sum + "\n";
+    text += "  store i64 " + sum + ", ptr %out\n  ret void\n}\n";
+    expect_same(text);
+    for (const HostTarget& target : targets_) {
+      unsigned restored = 0;
+      const Made made = make(text, target);
+      const auto all = instructions_in(*made.object, target);
+      for (std::size_t n = 0; n < all.size(); ++n)  // between the last instruction of AVX and the end
+        restored = all[n].first == "VZEROUPPER" ? 0 : restored + (all[n].first == "MOV64rm");
+      EXPECT_EQ(restored, count == 1 ? 0u : 5u) << count << " " << target.cpu;
+    }
+  }
+}
+
+/// Whoever is defined by another convention is LLVM's.
+TEST_F(BaselineHomes, KeepsMostRegistersForNobody) {
+  for (const HostTarget& target : targets_) {
+    const Made made = make("define preserve_mostcc void @f(ptr %in, ptr %out) {\n  ret void\n}\n", target);
+    EXPECT_FALSE(made.object);
+    EXPECT_NE(made.unknown.find("convention"), std::string::npos) << made.unknown;
+  }
+}
+
 /// Close numbers with gaps, from 0 on or not, of 32 or 64 bits; what is beyond gives to phis or does not.
 TEST_F(BaselineHomes, SwitchesByATable) {
   for (const char* type : {"i32", "i64", "i8"})

@@ -91,7 +91,8 @@ class Launch {
     launch.ntid[1] = launch.ntid[2] = launch.nctaid[1] = launch.nctaid[2] = 1;
     launch.parameters = reinterpret_cast<const std::byte*>(&parameters);
     launch.grid_id = grid;
-    services.poll = [](exec::WarpContext* warp) { warp->cta->machine = warp->cta; };
+    services.poll = [](exec::WarpContext* warp)
+                        __attribute__((preserve_most)) { warp->cta->machine = warp->cta; };
   }
   /// @returns whether the CTA asked the machine whether to go on
   bool run(exec::Executable& code, std::uint32_t x, std::uint32_t following, std::uint32_t asked = 0) {
