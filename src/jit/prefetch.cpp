@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace raddle::jit {
@@ -171,68 +172,125 @@ std::vector<ScatterRow> rows_of_scatters(llvm::Function& function) {
 unsigned lanes_of(const llvm::IntrinsicInst& scatter) {
   return llvm::cast<llvm::FixedVectorType>(scatter.getArgOperand(1)->getType())->getNumElements();
 }
-unsigned lanes_of(const ScatterRow& row) {
-  unsigned lanes = 0;
-  for (const llvm::IntrinsicInst* scatter : row) lanes += lanes_of(*scatter);
-  return lanes;
-}
 
-/// Fetches the lines of rows of scatters, by way of memory: processors take a vector apart more slowly. In a
-/// loop, some lanes a turn: all at once are 100 instructions for a warp's store, which LLVM takes long for.
+/// Writes the function that fetches the lines of some vectors of addresses, to be written, by way of memory:
+/// processors take a vector apart more slowly. One for the module: in a kernel that stores a tile the same
+/// code for each row was a quarter of all.
 class ScatterFetcher {
  public:
-  /// @param lanes  of the longest row
-  ScatterFetcher(llvm::Function& function, unsigned lanes) {
-    llvm::IRBuilder<> ir(&function.getEntryBlock(), function.getEntryBlock().begin());
-    lines_ = ir.CreateAlloca(llvm::ArrayType::get(ir.getPtrTy(), lanes), nullptr, "lines");
-    lines_->setAlignment(llvm::Align(kLine));
-  }
+  /// Its convention hands over the whole vectors in registers, and keeps the upper 16.
+  static constexpr llvm::CallingConv::ID kConvention = llvm::CallingConv::Intel_OCL_BI;
 
-  /// Before the row's first, if all lanes store: few lanes' lines are not worth 32 prefetches.
-  void run(const ScatterRow& row) {
-    llvm::IRBuilder<> ir(row.front());
-    llvm::Value* all = row.front()->getArgOperand(3);
-    for (const llvm::IntrinsicInst* scatter : llvm::drop_begin(row))
-      all = ir.CreateAnd(all, scatter->getArgOperand(3));
-    auto* bits = ir.getIntNTy(lanes_of(*row.front()));
-    llvm::Value* every = ir.CreateICmpEQ(ir.CreateBitCast(all, bits), llvm::Constant::getAllOnesValue(bits));
-    if (!llvm::isa<llvm::Constant>(every))
-      ir.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(every, row.front()->getIterator(), false));
-    unsigned lane = 0;
-    for (const llvm::IntrinsicInst* scatter : row) {
-      ir.CreateStore(scatter->getArgOperand(1), line_of(ir, ir.getInt64(lane)));
-      lane += lanes_of(*scatter);
-    }
-    fetch(lane, *ir.GetInsertPoint());
+  /// @param caller  for which processor
+  static llvm::Function* get(const llvm::Function& caller, llvm::Module& module,
+                             const std::vector<llvm::Type*>& vectors) {
+    std::string name = "raddle.fetch_lines";
+    for (const llvm::Type* vector : vectors) name += "." + std::to_string(lanes_in(vector));
+    if (auto* known = module.getFunction(name)) return known;
+    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), vectors, false);
+    auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
+    for (const char* attribute :
+         {"target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width"})
+      if (caller.hasFnAttribute(attribute)) function->addFnAttr(caller.getFnAttribute(attribute));
+    function->addFnAttr(llvm::Attribute::NoInline);
+    function->addFnAttr(llvm::Attribute::NoUnwind);
+    function->setCallingConv(kConvention);
+    ScatterFetcher(*function).write();
+    return function;
   }
 
  private:
-  static constexpr unsigned kLanesATurn = 8;
+  static constexpr unsigned kLanesATurn = 8, kLanesOfHalf = 4;
 
-  llvm::Value* line_of(llvm::IRBuilder<>& ir, llvm::Value* lane) {
-    return ir.CreateInBoundsGEP(ir.getPtrTy(), lines_, lane);
+  explicit ScatterFetcher(llvm::Function& function)
+      : function_(function), ir_(llvm::BasicBlock::Create(function.getContext(), "entry", &function)) {}
+
+  static unsigned lanes_in(const llvm::Type* vector) {
+    return llvm::cast<llvm::FixedVectorType>(vector)->getNumElements();
   }
 
-  void fetch(unsigned lanes, llvm::Instruction& before) {
-    llvm::BasicBlock* first = before.getParent();
-    llvm::BasicBlock* after = first->splitBasicBlock(before.getIterator());
-    auto* turn = llvm::BasicBlock::Create(first->getContext(), "lines", first->getParent(), after);
-    first->getTerminator()->setSuccessor(0, turn);
-    llvm::IRBuilder<> ir(turn);
-    ir.SetCurrentDebugLocation(before.getDebugLoc());
-    auto* lane = ir.CreatePHI(ir.getInt64Ty(), 2, "lane");
-    lane->addIncoming(ir.getInt64(0), first);
+  void write() {
+    unsigned lanes = 0;
+    for (const llvm::Argument& vector : function_.args()) lanes += lanes_in(vector.getType());
+    lines_ = ir_.CreateAlloca(llvm::ArrayType::get(ir_.getPtrTy(), lanes), nullptr, "lines");
+    lines_->setAlignment(llvm::Align(kLine));
+    unsigned lane = 0;
+    for (llvm::Argument& vector : function_.args()) {
+      put_down(vector, lane);
+      lane += lanes_in(vector.getType());
+    }
+    fetch(lanes);
+    ir_.CreateRetVoid();
+  }
+
+  /// In pieces of 32 bytes, as HalveStores does it, and why.
+  void put_down(llvm::Value& vector, unsigned to) {
+    const unsigned lanes = lanes_in(vector.getType()), piece = std::gcd(lanes, kLanesOfHalf);
+    for (unsigned first = 0; first < lanes; first += piece) {
+      std::vector<int> which(piece);
+      std::iota(which.begin(), which.end(), static_cast<int>(first));
+      ir_.CreateAlignedStore(ir_.CreateShuffleVector(&vector, which), line_of(ir_.getInt64(to + first)),
+                             llvm::Align(8), true);
+    }
+  }
+
+  llvm::Value* line_of(llvm::Value* lane) { return ir_.CreateInBoundsGEP(ir_.getPtrTy(), lines_, lane); }
+
+  void fetch(unsigned lanes) {
+    llvm::BasicBlock* entry = ir_.GetInsertBlock();
+    auto* turn = llvm::BasicBlock::Create(function_.getContext(), "turn", &function_);
+    auto* done = llvm::BasicBlock::Create(function_.getContext(), "done", &function_);
+    ir_.CreateBr(turn);
+    ir_.SetInsertPoint(turn);
+    auto* lane = ir_.CreatePHI(ir_.getInt64Ty(), 2, "lane");
+    lane->addIncoming(ir_.getInt64(0), entry);
     const unsigned together = std::gcd(lanes, kLanesATurn);
     for (unsigned k = 0; k < together; ++k)
-      prefetch_line(ir, ir.CreateLoad(ir.getPtrTy(), line_of(ir, ir.CreateAdd(lane, ir.getInt64(k)))),
+      prefetch_line(ir_, ir_.CreateLoad(ir_.getPtrTy(), line_of(ir_.CreateAdd(lane, ir_.getInt64(k)))),
                     Cache::first, Use::store);
-    auto* next = ir.CreateAdd(lane, ir.getInt64(together));
+    auto* next = ir_.CreateAdd(lane, ir_.getInt64(together));
     lane->addIncoming(next, turn);
-    ir.CreateCondBr(ir.CreateICmpEQ(next, ir.getInt64(lanes)), after, turn);
+    ir_.CreateCondBr(ir_.CreateICmpEQ(next, ir_.getInt64(lanes)), done, turn);
+    ir_.SetInsertPoint(done);
   }
 
-  llvm::AllocaInst* lines_;
+  llvm::Function& function_;
+  llvm::IRBuilder<> ir_;
+  llvm::AllocaInst* lines_ = nullptr;
 };
+
+bool is_all_ones(const llvm::Value* mask) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
+  return constant && constant->isAllOnesValue();
+}
+
+/// Before the row's first, if all lanes store: few lanes' lines are not worth 32 prefetches.
+void fetch_first(const ScatterRow& row) {
+  constexpr std::size_t kMostVectors = 4;  // in registers
+  llvm::Instruction* at = row.front();
+  llvm::Value* all = nullptr;
+  llvm::IRBuilder<> ir(at);
+  for (const llvm::IntrinsicInst* scatter : row) {
+    llvm::Value* mask = scatter->getArgOperand(3);
+    if (!is_all_ones(mask)) all = all ? ir.CreateAnd(all, mask) : mask;
+  }
+  if (all != nullptr) {
+    auto* bits = ir.getIntNTy(lanes_of(*row.front()));
+    llvm::Value* every = ir.CreateICmpEQ(ir.CreateBitCast(all, bits), llvm::Constant::getAllOnesValue(bits));
+    ir.SetInsertPoint(llvm::SplitBlockAndInsertIfThen(every, at->getIterator(), false));
+  }
+  for (std::size_t first = 0; first < row.size(); first += kMostVectors) {
+    std::vector<llvm::Value*> vectors;
+    std::vector<llvm::Type*> types;
+    for (std::size_t n = first; n < std::min(first + kMostVectors, row.size()); ++n) {
+      vectors.push_back(row[n]->getArgOperand(1));
+      types.push_back(vectors.back()->getType());
+    }
+    llvm::Function& caller = *at->getFunction();
+    auto* call = ir.CreateCall(ScatterFetcher::get(caller, *caller.getParent(), types), vectors);
+    call->setCallingConv(ScatterFetcher::kConvention);
+  }
+}
 
 /// What a loop loads some turns later, where it steps far. Loops inside it load nothing from device memory,
 /// as those over lanes: they would push out what was fetched.
@@ -333,10 +391,7 @@ void mark_device_load(llvm::Instruction& load, DeviceRow row) {
 llvm::PreservedAnalyses PrefetchScattered::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   const std::vector<ScatterRow> rows = rows_of_scatters(function);
   if (rows.empty()) return llvm::PreservedAnalyses::all();
-  unsigned lanes = 0;
-  for (const ScatterRow& row : rows) lanes = std::max(lanes, lanes_of(row));
-  ScatterFetcher fetcher(function, lanes);
-  for (const ScatterRow& row : rows) fetcher.run(row);
+  for (const ScatterRow& row : rows) fetch_first(row);
   return llvm::PreservedAnalyses::none();
 }
 

@@ -132,13 +132,14 @@ void MemoryAccess::store_pair(const Instruction& first) {
   const std::vector<llvm::Value*> addresses = values_.vectors(registers_.read(base));
   std::vector<llvm::Value*> starts;  // found before the test, so that all pairs near a register share them
   for (unsigned lane = 0; lane < exec::kWarpSize; lane += kRowLanes)
-    starts.push_back(ir_.CreateExtractElement(addresses[lane / code_.lanes()], lane % code_.lanes()));
+    starts.push_back(
+        code_.pointer(ir_.CreateExtractElement(addresses[lane / code_.lanes()], lane % code_.lanes())));
   const auto near = [&] {
     code_.at_line(first.line);
     loops_.for_all_marked([&](unsigned lane) {
       if (lane % kRowLanes != 0) return;
-      auto* offset = ir_.getInt64(static_cast<std::uint64_t>(to[0].value));
-      auto* start = code_.pointer(ir_.CreateAdd(starts[lane / kRowLanes], offset));
+      auto* start = ir_.CreateConstGEP1_64(ir_.getInt8Ty(), starts[lane / kRowLanes],
+                                           static_cast<std::uint64_t>(to[0].value));
       ir_.CreateAlignedStore(row_of(values, lane), start, llvm::Align(kRowBytes));
     });
   };
@@ -152,7 +153,8 @@ void MemoryAccess::store_pair(const Instruction& first) {
                      .address = std::move(begun.address),
                      .mask = std::move(begun.lanes),
                      .ordering = llvm::AtomicOrdering::NotAtomic,
-                     .elements = {}},
+                     .elements = {},
+                     .is_rare = n != 0},  // lines that the first has fetched
                     {values[n]});
     }
   };

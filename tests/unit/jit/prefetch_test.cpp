@@ -253,41 +253,68 @@ define <16 x float> @f(ptr %row) {
             1);
 }
 
-/// How two scatters of eight words each are fetched first.
+/// How scatters of eight words each are fetched first.
 struct Fetched {
-  int in_a_turn = 0;  ///< prefetches
+  int calls = 0;      ///< of functions that fetch
+  int in_a_turn = 0;  ///< prefetches of all these functions
   std::uint64_t lanes = 0;
+  int functions = 0;
 };
 
-Fetched scattered(const char* mask, Memory memory = Memory::device) {
+void add_fetcher(const llvm::Function& fetcher, Fetched& fetched) {
+  ++fetched.functions;
+  EXPECT_FALSE(llvm::verifyFunction(fetcher, &llvm::errs()));
+  for (const llvm::Instruction& i : llvm::instructions(fetcher)) {
+    if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
+      fetched.in_a_turn += call->getIntrinsicID() == llvm::Intrinsic::prefetch;
+    if (const auto* end = llvm::dyn_cast<llvm::ICmpInst>(&i))
+      fetched.lanes += llvm::cast<llvm::ConstantInt>(end->getOperand(1))->getZExtValue();
+  }
+}
+
+/// @param count  scatters behind one another; then one apart from them
+Fetched scattered(const char* mask, int count = 2, Memory memory = Memory::device) {
   Fetched fetched;
-  fetched.in_a_turn = prefetches_of<PrefetchScattered>(
+  const std::string scatter = fmt::format(
+      "  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %words, <8 x ptr> %one, i32 4, <8 x i1> {})\n",
+      mask);
+  std::string body;
+  for (int n = 0; n < count; ++n) body += scatter;
+  prefetches_of<PrefetchScattered>(
       fmt::format(R"(
-define void @f(<8 x i32> %words, <8 x ptr> %one, <8 x ptr> %other, <8 x i1> %some) {{
-  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %words, <8 x ptr> %one, i32 4, <8 x i1> {0})
-  call void @llvm.masked.scatter.v8i32.v8p0(<8 x i32> %words, <8 x ptr> %other, i32 4, <8 x i1> {0})
-  ret void
+define void @f(<8 x i32> %words, <8 x ptr> %one, <8 x i1> %some) {{
+{0}  fence acquire
+{0}  ret void
 }}
 declare void @llvm.masked.scatter.v8i32.v8p0(<8 x i32>, <8 x ptr>, i32, <8 x i1>)
 )",
-                  mask),
+                  body),
       memory, nullptr, PrefetchScattered(), [&](const llvm::Function& function) {
+        for (const llvm::Function& other : *function.getParent())
+          if (other.getName().starts_with("raddle.fetch_lines")) add_fetcher(other, fetched);
         for (const llvm::Instruction& i : llvm::instructions(function))
-          if (const auto* end = llvm::dyn_cast<llvm::ICmpInst>(&i))
-            if (const auto* lanes = llvm::dyn_cast<llvm::ConstantInt>(end->getOperand(1));
-                lanes != nullptr && lanes->getType()->isIntegerTy(64))
-              fetched.lanes = lanes->getZExtValue();
+          if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&i))
+            fetched.calls += call->getCalledFunction()->getName().starts_with("raddle.fetch_lines");
       });
   return fetched;
 }
 
-TEST(Prefetch, TakesEveryLaneOfScatters) {
+TEST(Prefetch, TakesEveryLaneOfScattersByAFunctionThatTheyShare) {
   for (const char* mask : {"splat (i1 true)", "%some"}) {
     const Fetched fetched = scattered(mask);
+    EXPECT_EQ(fetched.calls, 2) << mask;
+    EXPECT_EQ(fetched.functions, 1) << mask;
     EXPECT_EQ(fetched.in_a_turn, 8) << mask;
     EXPECT_EQ(fetched.lanes, 16u) << mask;
   }
-  EXPECT_EQ(scattered("splat (i1 true)", Memory::other).in_a_turn, 0);
+  EXPECT_EQ(scattered("splat (i1 true)", 2, Memory::other).calls, 0);
+}
+
+TEST(Prefetch, TakesFourVectorsOfScattersAtATime) {
+  const Fetched fetched = scattered("%some", 6);
+  EXPECT_EQ(fetched.calls, 4);
+  EXPECT_EQ(fetched.functions, 2);
+  EXPECT_EQ(fetched.lanes, 48u);
 }
 
 /// Scatters of a kernel that may be fetched first, of all its scatters. @param body  stores into %data
