@@ -2,6 +2,8 @@
 
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/ProfDataUtils.h>
 
 #include <algorithm>
 #include <numeric>
@@ -15,19 +17,41 @@ constexpr std::uint64_t kHandedOn = 32;  ///< bytes
 /// What is done to a variable.
 struct VariableUses {
   std::vector<llvm::StoreInst*> long_stores;
-  bool by_lane = false;    ///< some load is short
+  bool by_lane = false;    ///< some load is short, and waited for
   bool by_vector = false;  ///< some load reaches over halves
 };
+
+/// The machine is called, which takes longer than what is loaded: a lane's request, a fault.
+bool calls_machine(const llvm::BasicBlock& block) {
+  return std::ranges::any_of(block, [](const llvm::Instruction& i) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+    return call && call->isIndirectCall();
+  });
+}
+
+/// The branch that leads there says so.
+bool hardly_runs(const llvm::BasicBlock& block) {
+  const llvm::BasicBlock* before = block.getSinglePredecessor();
+  const auto* branch = before ? llvm::dyn_cast<llvm::BranchInst>(before->getTerminator()) : nullptr;
+  std::uint64_t taken = 0, not_taken = 0;
+  if (!branch || !branch->isConditional() || !llvm::extractBranchWeights(*branch, taken, not_taken))
+    return false;
+  return branch->getSuccessor(0) == &block ? taken < not_taken : not_taken < taken;
+}
 
 void collect_uses(llvm::Value& pointer, const llvm::DataLayout& layout, VariableUses& uses) {
   for (llvm::User* user : pointer.users()) {
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
       const bool is_short = layout.getTypeStoreSize(load->getType()).getFixedValue() < kHandedOn;
-      (is_short ? uses.by_lane : uses.by_vector) = true;
+      if (!is_short)
+        uses.by_vector = true;
+      else if (!calls_machine(*load->getParent()))
+        uses.by_lane = true;
     } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
       const llvm::Type* type = store->getValueOperand()->getType();
       if (store->getPointerOperand() == &pointer && store->isSimple() && type->isVectorTy() &&
-          layout.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue() > kHandedOn)
+          layout.getTypeStoreSize(store->getValueOperand()->getType()).getFixedValue() > kHandedOn &&
+          !hardly_runs(*store->getParent()))
         uses.long_stores.push_back(store);
     } else if (auto* part = llvm::dyn_cast<llvm::GetElementPtrInst>(user)) {
       collect_uses(*part, layout, uses);
@@ -44,8 +68,9 @@ void store_by_halves(llvm::StoreInst& store, const llvm::DataLayout& layout) {
   for (int first = 0; first < static_cast<int>(type->getNumElements()); first += lanes) {
     std::vector<int> piece(static_cast<std::size_t>(lanes));
     std::iota(piece.begin(), piece.end(), first);
-    auto* place = ir.CreateConstGEP1_32(type->getElementType(), store.getPointerOperand(),
-                                        static_cast<unsigned>(first));
+    llvm::Value* place = store.getPointerOperand();
+    if (first != 0)
+      place = ir.CreateConstGEP1_32(type->getElementType(), place, static_cast<unsigned>(first));
     ir.CreateAlignedStore(ir.CreateShuffleVector(vector, piece), place,
                           std::min(store.getAlign(), llvm::Align(kHandedOn)), true);
   }
