@@ -99,27 +99,38 @@ LaneValue addresses_of(WarpEmitter& e, unsigned k, unsigned matrices) {
 }
 
 using Parts = std::vector<llvm::Value*>;
-using AddressOfRow = std::function<llvm::Value*(unsigned lane)>;
+using PlaceOfRow = std::function<llvm::Value*(unsigned lane)>;
 
-/// A matrix as words of threads, its rows at the addresses of eight lanes. The loads are volatile: each is an
+/// The elements of a matrix's rows as words of threads.
+Parts words_of_rows(WarpEmitter& e, const std::vector<llvm::Value*>& rows) {
+  if (e.has(Mod::trans)) return words_of_lanes(e, transposed(e.ir, llvm::concatenateVectors(e.ir, rows)));
+  const std::size_t in_part = rows.size() / e.parts();
+  Parts words;
+  for (unsigned p = 0; p < e.parts(); ++p) {
+    const auto of_part = llvm::ArrayRef(rows).slice(p * in_part, in_part);
+    auto* elements = in_part == 1 ? of_part[0] : llvm::concatenateVectors(e.ir, of_part);
+    words.push_back(e.ir.CreateBitCast(elements, e.words()));
+  }
+  return words;
+}
+
+/// A matrix as words of threads, its rows where eight lanes say. The loads are volatile: each is an
 /// instruction of its own, which tells its lane.
-Parts join_rows(WarpEmitter& e, const AddressOfRow& address, unsigned matrix) {
+Parts join_rows(WarpEmitter& e, const PlaceOfRow& place, unsigned matrix) {
   auto* row = llvm::FixedVectorType::get(e.ir.getInt16Ty(), kRows);
   std::vector<llvm::Value*> rows;
   for (unsigned lane = matrix * kRows; lane < (matrix + 1) * kRows; ++lane) {
-    auto* at = e.code.pointer(address(lane));
+    auto* at = place(lane);
     rows.push_back(e.code.for_lanes(
         {lane, 1}, [&] { return e.ir.CreateAlignedLoad(row, at, llvm::Align(kRowBytes), true); }));
   }
-  auto* elements = llvm::concatenateVectors(e.ir, rows);
-  if (e.has(Mod::trans)) elements = transposed(e.ir, elements);
-  return words_of_lanes(e, elements);
+  return words_of_rows(e, rows);
 }
 
-std::vector<Parts> join_rows_of_all(WarpEmitter& e, const AddressOfRow& address, unsigned matrices) {
+std::vector<Parts> join_rows_of_all(WarpEmitter& e, const PlaceOfRow& place, unsigned matrices) {
   std::vector<Parts> all;
   e.context.mark_lane(e.ir.getInt32(0));  // from which loads count theirs
-  for (unsigned m = 0; m < matrices; ++m) all.push_back(join_rows(e, address, m));
+  for (unsigned m = 0; m < matrices; ++m) all.push_back(join_rows(e, place, m));
   e.context.mark_lane(nullptr);
   return all;
 }
@@ -129,14 +140,16 @@ std::vector<Parts> load_rows_anywhere(WarpEmitter& e, const std::vector<llvm::Va
                                       unsigned matrices) {
   const LaneArray addresses = e.spill(vectors);
   keep_in_memory(e.ir, addresses.pointer());
-  return join_rows_of_all(e, [&](unsigned lane) { return addresses[e.ir.getInt32(lane)]; }, matrices);
+  return join_rows_of_all(
+      e, [&](unsigned lane) { return e.code.pointer(addresses[e.ir.getInt32(lane)]); }, matrices);
 }
 
 /// At constant distances from one address.
 std::vector<Parts> load_rows_near(WarpEmitter& e, const WarpValue& addresses, unsigned matrices) {
+  auto* base = e.code.pointer(addresses.bases[0]);
   const auto at = [&](unsigned lane) {
     const auto offset = static_cast<std::uint64_t>(addresses.shape.offset(lane));
-    return e.ir.CreateAdd(addresses.bases[0], e.ir.getInt64(offset));
+    return e.ir.CreateConstGEP1_64(e.ir.getInt8Ty(), base, offset);
   };
   return join_rows_of_all(e, at, matrices);
 }
