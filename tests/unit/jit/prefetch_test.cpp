@@ -13,6 +13,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <functional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -259,6 +260,7 @@ struct Fetched {
   int in_a_turn = 0;  ///< prefetches of all these functions
   std::uint64_t lanes = 0;
   int functions = 0;
+  std::set<std::int64_t> pieces;  ///< places, in bytes, where addresses are put down
 };
 
 void add_fetcher(const llvm::Function& fetcher, Fetched& fetched) {
@@ -267,6 +269,11 @@ void add_fetcher(const llvm::Function& fetcher, Fetched& fetched) {
   for (const llvm::Instruction& i : llvm::instructions(fetcher)) {
     if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&i))
       fetched.in_a_turn += call->getIntrinsicID() == llvm::Intrinsic::prefetch;
+    if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&i)) {
+      llvm::APInt offset(64, 0);
+      store->getPointerOperand()->stripAndAccumulateConstantOffsets(fetcher.getDataLayout(), offset, true);
+      fetched.pieces.insert(offset.getSExtValue());
+    }
     if (const auto* end = llvm::dyn_cast<llvm::ICmpInst>(&i))
       fetched.lanes += llvm::cast<llvm::ConstantInt>(end->getOperand(1))->getZExtValue();
   }
@@ -306,6 +313,7 @@ TEST(Prefetch, TakesEveryLaneOfScattersByAFunctionThatTheyShare) {
     EXPECT_EQ(fetched.functions, 1) << mask;
     EXPECT_EQ(fetched.in_a_turn, 8) << mask;
     EXPECT_EQ(fetched.lanes, 16u) << mask;
+    EXPECT_EQ(fetched.pieces, (std::set<std::int64_t>{0, 32, 64, 96})) << mask;
   }
   EXPECT_EQ(scattered("splat (i1 true)", 2, Memory::other).calls, 0);
 }
