@@ -29,9 +29,12 @@ void set_llvm_option(llvm::StringRef name, llvm::StringRef value) {
 /// values alive: the search for regions in which a value could keep its register (LLVM's limit: 10,000 steps
 /// a value), and loop strength reduction, which nvcc has done. No kernel of bench/run is slower without. The
 /// search for what masks could do in their own registers finds nothing in any example, and took half of
-/// attention's time. What reads bitcode would have LLVM check the whole module before it keeps the lines.
+/// attention's time. A constant that is made anew where it is copied to has its range of life
+/// computed once, not once for each of up to 100 copies. What reads bitcode would have LLVM check the whole
+/// module before it keeps the lines.
 void bound_compilation() {
   set_llvm_option("grow-region-complexity-budget", "200");
+  set_llvm_option("late-remat-update-threshold", "1");
   set_llvm_option("disable-lsr", "true");
   set_llvm_option("disable-x86-domain-reassignment", "true");
   set_llvm_option("disable-auto-upgrade-debug-info", "true");
