@@ -28,6 +28,7 @@
 #include "jit/baseline/generator.h"
 #include "jit/bitcode.h"
 #include "jit/block.h"
+#include "jit/combine.h"
 #include "jit/constants.h"
 #include "jit/deposited_masks.h"
 #include "jit/executable.h"
@@ -125,13 +126,15 @@ llvm::FunctionPassManager quick_passes() {
 /// What is left of LLVM's -O2: nvcc has optimised the PTX, so that only what the translation brings in is
 /// left to optimise: variables, masks and addresses that are computed over again. What blocks before one
 /// another compute is computed once; there is no value numbering, of which MergeSelects does the part that
-/// counts here. Combining once is enough behind what is common; another such pass makes nothing shorter.
-constexpr const char* kOptimisingPasses =
-    "always-inline,"
-    "function<eager-inv>(simplifycfg,sroa<modify-cfg>,early-cse,simplifycfg),"
-    "cgscc(inline),globaldce,"
-    "function<eager-inv>(loop-mssa(loop-rotate,licm<allowspeculation>),merge-selects,"
-    "instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg)";
+/// counts here. The last line combines.
+constexpr const char* kFirstPasses =
+    "always-inline,function<eager-inv>(sroa<modify-cfg>,early-cse,simplifycfg),cgscc(inline),globaldce,"
+    "function<eager-inv>(loop-mssa(loop-rotate,licm<allowspeculation>),merge-selects)";
+/// LLVM's takes two fifths of all passes' time, for which no launch waits: Combine does what counts most
+/// where other code follows.
+constexpr const char* kCombinesLess = "function<eager-inv>(combine,early-cse,simplifycfg)";
+constexpr const char* kCombines =
+    "function<eager-inv>(instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg)";
 
 /// Some function has so many blocks and variables that LLVM would spend minutes on which of them depend on
 /// which: thousands of instructions around and inside loops that wait for other lanes. Its variables stay in
@@ -170,9 +173,9 @@ class Optimiser {
         [this](llvm::StringRef, const llvm::Any&) { return !effort_.is_over(); });
     passes_.registerPipelineParsingCallback([](llvm::StringRef name, llvm::FunctionPassManager& function,
                                                llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
-      if (name != "merge-selects") return false;
-      function.addPass(MergeSelects());
-      return true;
+      if (name == "merge-selects") function.addPass(MergeSelects());
+      if (name == "combine") function.addPass(Combine());
+      return name == "merge-selects" || name == "combine";
     });
     passes_.registerModuleAnalyses(modules_);
     passes_.registerCGSCCAnalyses(components_);
@@ -188,7 +191,8 @@ class Optimiser {
     if (tier == Tier::quick || sprawls(module, target.simd.parts())) {
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(quick_passes()));
     } else {
-      llvm::cantFail(passes_.parsePassPipeline(pipeline, kOptimisingPasses));
+      llvm::cantFail(passes_.parsePassPipeline(pipeline, kFirstPasses));
+      llvm::cantFail(passes_.parsePassPipeline(pipeline, tier == Tier::balanced ? kCombinesLess : kCombines));
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(SinkEntry()));
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchLoads(target.is_intel)));
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KeepInterleaved()));
@@ -197,8 +201,11 @@ class Optimiser {
   }
 
   /// What is behind them, for the generator to come.
-  void run_last(llvm::Module& module, const HostTarget& target, Tier tier) {
+  /// @param is_balanced  the module has had the passes of balanced code
+  void run_last(llvm::Module& module, const HostTarget& target, Tier tier, bool is_balanced) {
     llvm::ModulePassManager pipeline;
+    if (is_balanced && tier == Tier::optimised && !sprawls(module, target.simd.parts()))
+      llvm::cantFail(passes_.parsePassPipeline(pipeline, kCombines));
     if (target.simd.mask_registers && tier == Tier::optimised)
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(DepositMasks()));
     if (target.is_intel && target.vector_bits == 512 && tier == Tier::optimised) {
@@ -356,7 +363,7 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   Optimiser optimiser(*machine, effort);
   if (!halfway.is_from) optimiser.run_common(module, target, tier);
   if (halfway.to && !effort.is_over()) *halfway.to = bitcode_of(module);
-  optimiser.run_last(module, target, tier);
+  optimiser.run_last(module, target, tier, halfway.is_from);
   if (effort.is_over()) return Compilation::Object();
   if (dump_wanted("optimised")) {
     std::string text;  // stderr itself writes word by word

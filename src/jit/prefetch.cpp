@@ -68,8 +68,10 @@ llvm::MDNode* device_scopes(llvm::LLVMContext& context, DeviceRow row) {
   return llvm::MDNode::get(context, {scope});
 }
 
+/// Nearly all have no mark, and are asked often: what marks look like is asked for the others.
 bool is_marked(const llvm::Instruction& i, DeviceRow row) {
-  return i.getMetadata(llvm::LLVMContext::MD_alias_scope) == device_scopes(i.getContext(), row);
+  const llvm::MDNode* mark = i.getMetadata(llvm::LLVMContext::MD_alias_scope);
+  return mark != nullptr && mark == device_scopes(i.getContext(), row);
 }
 
 /// What a load reads or may read, null if it is none.
