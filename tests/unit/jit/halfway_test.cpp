@@ -38,6 +38,25 @@ define void @f(ptr %in, ptr %out) {
   ret void
 })";
 
+// A variable that passes which combine do not know to be one value.
+constexpr const char* kCounted = R"(
+define void @f(ptr %out, i64 %end) {
+entry:
+  %v = alloca i64
+  store i64 1, ptr %v
+  br label %loop
+loop:
+  %x = load i64, ptr %v
+  %y = mul i64 %x, 3
+  store i64 %y, ptr %v
+  %more = icmp ult i64 %y, %end
+  br i1 %more, label %loop, label %done
+done:
+  %z = load i64, ptr %v
+  store i64 %z, ptr %out
+  ret void
+})";
+
 TEST_F(HalfwayTest, OptimisedCodeGoesOnBehindThePassesOfBalancedCode) {
   for (const HostTarget& target : known_targets()) {
     std::string bitcode;
@@ -50,9 +69,9 @@ TEST_F(HalfwayTest, OptimisedCodeGoesOnBehindThePassesOfBalancedCode) {
     auto made = generate_object(*module, target, Tier::optimised, effort, {.is_from = true});
     ASSERT_TRUE(made);
     EXPECT_EQ(run(std::move(*made)), run(make_by_llvm(kDoubled, target)));
-    EXPECT_NE(bytes_of(kDoubled, target, Tier::optimised, {.is_from = true}),
-              bytes_of(kDoubled, target, Tier::optimised, {}))
-        << "no pass comes a second time";
+    EXPECT_NE(bytes_of(kCounted, target, Tier::optimised, {.is_from = true}),
+              bytes_of(kCounted, target, Tier::optimised, {}))
+        << "no pass for variables comes a second time";
   }
 }
 
