@@ -7,9 +7,9 @@
 #include "jit/value.h"
 
 namespace raddle::jit {
+namespace {
 
-llvm::Function* function_around(llvm::Module& llvm, DebugLines& debug, const char* name,
-                                llvm::FunctionType* type) {
+llvm::Function* function(llvm::Module& llvm, DebugLines& debug, const char* name, llvm::FunctionType* type) {
   auto* made = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, llvm);
   made->addFnAttr(llvm::Attribute::NullPointerIsValid);
   made->setSubprogram(debug.subprogram(name, 0));
@@ -20,8 +20,6 @@ void keep_inside(llvm::Function* function, llvm::Attribute::AttrKind inlining) {
   function->setLinkage(llvm::Function::InternalLinkage);
   function->addFnAttr(inlining);
 }
-
-namespace {
 
 /// Runs warps that have parted, one by one, on this fiber alone: those behind them are begun, too.
 void emit_parted(Builder& ir, const WarpFunctions& kernel, llvm::Value* warps, llvm::Value* frames,
@@ -42,7 +40,7 @@ class BlockEmitter {
   BlockEmitter(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel)
       : context_(llvm.getContext()), ir_(context_), kernel_(kernel) {
     auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), ir_.getInt32Ty()}, false);
-    block_ = function_around(llvm, debug, "block", type);
+    block_ = function(llvm, debug, "block", type);
     ir_.SetCurrentDebugLocation(llvm::DILocation::get(context_, 0, 0, block_->getSubprogram()));
   }
 
@@ -215,7 +213,7 @@ void emit_block_function(llvm::Module& llvm, DebugLines& debug, const WarpFuncti
 void emit_region_function(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel) {
   auto& context = llvm.getContext();
   Builder ir(context);
-  auto* region = function_around(llvm, debug, kRegionName, kernel.by_lanes->getFunctionType());
+  auto* region = function(llvm, debug, "region", kernel.by_lanes->getFunctionType());
   ir.SetCurrentDebugLocation(llvm::DILocation::get(context, 0, 0, region->getSubprogram()));
   auto* entry = llvm::BasicBlock::Create(context, "entry", region);
   auto* alone = llvm::BasicBlock::Create(context, "alone", region);

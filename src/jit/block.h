@@ -1,4 +1,4 @@
-// The function around the warps of a block, for those kinds that do not run each on a fiber of its own.
+// The function around the warps of a block, for the kind of block that needs no help from the machine.
 #pragma once
 
 #include <llvm/IR/Module.h>
@@ -6,8 +6,6 @@
 #include "jit/line_table.h"
 
 namespace raddle::jit {
-
-inline constexpr const char* kRegionName = "region";
 
 /// What a kernel was compiled to.
 struct WarpFunctions {
@@ -26,18 +24,5 @@ void emit_block_function(llvm::Module& llvm, DebugLines& debug, const WarpFuncti
 /// regions that warps may run together: adds `i32 region(ptr warp, ptr frame, i32 state)`, which enters the
 /// one form or the other, as the state says (kTogether).
 void emit_region_function(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel);
-
-/// Other regions: adds `void region(ptr cta, ptr regions)` (JitExecutable::Regions), which takes the warps that
-/// are left to take, one after the other, and runs each to its next barrier or its end.
-void emit_region_loop(llvm::Module& llvm, DebugLines& debug, const WarpFunctions& kernel);
-/// Puts the warp's code into that loop, behind all passes: these take what a warp begins with for straight code,
-/// and a loop around everything would have them hold for all warps what one of them needs now and then.
-void join_region_loop(llvm::Module& module);
-
-/// An empty function that code outside calls.
-llvm::Function* function_around(llvm::Module& llvm, DebugLines& debug, const char* name,
-                                llvm::FunctionType* type);
-/// Nobody but the functions around it calls this one.
-void keep_inside(llvm::Function* function, llvm::Attribute::AttrKind inlining);
 
 }  // namespace raddle::jit

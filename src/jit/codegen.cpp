@@ -27,7 +27,6 @@
 #include "base/assert.h"
 #include "jit/baseline/generator.h"
 #include "jit/bitcode.h"
-#include "jit/block.h"
 #include "jit/combine.h"
 #include "jit/constants.h"
 #include "jit/deposited_masks.h"
@@ -132,7 +131,7 @@ constexpr const char* kFirstPasses =
     "function<eager-inv>(loop-mssa(loop-rotate,licm<allowspeculation>),merge-selects)";
 /// LLVM's takes two fifths of all passes' time, for which no launch waits: Combine does what counts most
 /// where other code follows.
-constexpr const char* kCombinesLess = "function<eager-inv>(combine,early-cse,simplifycfg)";
+constexpr const char* kCombinesLess = "function<eager-inv>(combine,early-cse<memssa>,simplifycfg)";
 constexpr const char* kCombines =
     "function<eager-inv>(instcombine<no-verify-fixpoint>,early-cse<memssa>,simplifycfg)";
 
@@ -220,7 +219,6 @@ class Optimiser {
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(WideMasks()));
     if (!target.simd.fused) pipeline.addPass(ExpandFused());
     pipeline.run(module, modules_);
-    join_region_loop(module);
   }
 
  private:

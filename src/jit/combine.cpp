@@ -20,7 +20,8 @@ namespace match = llvm::PatternMatch;
 
 // ---- phis ----
 
-/// Phis that are given one value and each other: masks of lanes that wait nowhere, mostly.
+/// Phis that are given one value and each other, or what nobody reads: masks of lanes that wait nowhere,
+/// mostly.
 class OneValue {
  public:
   explicit OneValue(const llvm::DominatorTree& dominators) : dominators_(dominators) {}
@@ -44,6 +45,8 @@ class OneValue {
     for (llvm::Value* given : phi.incoming_values()) {
       if (auto* other = llvm::dyn_cast<llvm::PHINode>(given)) {
         if (!collect(*other)) return false;
+      } else if (llvm::isa<llvm::UndefValue>(given)) {
+        continue;
       } else if (value_ == nullptr) {
         value_ = given;
       } else if (value_ != given) {
@@ -89,6 +92,7 @@ class Combiner {
 
  private:
   llvm::Value* combine_cast(llvm::CastInst& cast) {
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(cast.getOperand(0))) return load_as(cast, *load);
     auto* inner = llvm::dyn_cast<llvm::CastInst>(cast.getOperand(0));
     if (inner == nullptr) return of_splat(cast);
     const auto size_type = [&](llvm::Type* t) {
@@ -104,10 +108,22 @@ class Combiner {
                           cast.getDestTy());
   }
 
+  /// What is loaded is what it is read as.
+  llvm::Value* load_as(llvm::CastInst& cast, llvm::LoadInst& load) {
+    if (!llvm::isa<llvm::BitCastInst>(cast) || !load.hasOneUse() || !load.isSimple()) return nullptr;
+    ir_.SetInsertPoint(&load);
+    auto* same = ir_.CreateAlignedLoad(cast.getDestTy(), load.getPointerOperand(), load.getAlign());
+    same->copyMetadata(
+        load, {llvm::LLVMContext::MD_dbg, llvm::LLVMContext::MD_alias_scope, llvm::LLVMContext::MD_noalias,
+               llvm::LLVMContext::MD_invariant_load, llvm::LLVMContext::MD_nontemporal});
+    return same;
+  }
+
   /// Known distances in bytes, from where they are counted.
   llvm::Value* combine_address(llvm::GetElementPtrInst& address) {
     llvm::APInt bytes(64, 0);
-    if (address.getType()->isVectorTy() || !address.accumulateConstantOffset(layout_, bytes)) return nullptr;
+    if (address.getType()->isVectorTy()) return nullptr;
+    if (!address.accumulateConstantOffset(layout_, bytes)) return with_whole_index(address);
     llvm::Value* base = address.getPointerOperand();
     bool in_bounds = address.isInBounds(), is_joined = false;
     if (auto* inner = llvm::dyn_cast<llvm::GetElementPtrInst>(base)) {
@@ -125,6 +141,14 @@ class Combiner {
       return nullptr;
     return ir_.CreateGEP(ir_.getInt8Ty(), base, ir_.getInt64(bytes.getZExtValue()), "",
                          in_bounds ? llvm::GEPNoWrapFlags::inBounds() : llvm::GEPNoWrapFlags::none());
+  }
+
+  /// An index is extended once, not by each address.
+  llvm::Value* with_whole_index(llvm::GetElementPtrInst& address) {
+    llvm::Value* const index = address.getOperand(address.getNumOperands() - 1);
+    if (!index->getType()->isIntegerTy(32)) return nullptr;
+    address.setOperand(address.getNumOperands() - 1, ir_.CreateSExt(index, ir_.getInt64Ty()));
+    return &address;
   }
 
   llvm::Value* combine_binary(llvm::BinaryOperator& binary) {
@@ -217,8 +241,9 @@ class Combiner {
   llvm::Value* of_splat(llvm::CastInst& cast) {
     auto* type = llvm::dyn_cast<llvm::VectorType>(cast.getType());
     auto* from = llvm::dyn_cast<llvm::VectorType>(cast.getSrcTy());
-    if (type == nullptr || from == nullptr || type->getElementCount() != from->getElementCount() ||
-        !cast.getOperand(0)->hasOneUse())
+    // What a vector's bits are read as costs nothing, a number's another kind of register.
+    if (cast.getOpcode() == llvm::Instruction::BitCast || type == nullptr || from == nullptr ||
+        type->getElementCount() != from->getElementCount() || !cast.getOperand(0)->hasOneUse())
       return nullptr;
     llvm::Value* const scalar = scalar_of(*cast.getOperand(0));
     if (scalar == nullptr) return nullptr;

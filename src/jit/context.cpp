@@ -132,8 +132,8 @@ llvm::Value* Context::call_service(exec::Service service, std::initializer_list<
   auto* target = load_field(ir_, services, signature.offset, ir_.getPtrTy(), signature.name, true);
   note_line();
   code_.calls_services |= !only_faults(service);
-  auto* call = ir_.CreateCall(llvm::FunctionType::get(type_of(ir_, signature.result), types, false), target,
-                              values);
+  auto* call =
+      ir_.CreateCall(llvm::FunctionType::get(type_of(ir_, signature.result), types, false), target, values);
   if (signature.is_seldom) call->setCallingConv(llvm::CallingConv::PreserveMost);
   return call;
 }

@@ -42,13 +42,31 @@ bool JitExecutable::may_run_together(const Regions& regions, unsigned w) const {
   return other == 0 && (state == kNotBegun || together_states[state]);
 }
 
+/// Takes warps, one after the other, until none of the region is left to take. What is counted is known to
+/// the other fibers at the end alone: nobody asks before all warps are over, and each word of memory that the
+/// loop writes is paid for by every warp at every barrier.
 void JitExecutable::run_region(exec::CtaContext& cta, Regions& regions) {
-  together != 0 ? run_region_together(cta, regions) : entry<RegionLoop>()(&cta, &regions);
+  if (together != 0) return run_region_together(cta, regions);
+  auto* enter = entry<RegionEntry>();
+  const std::size_t frame = frame_size();
+  unsigned over = 0;
+  std::uint32_t come_to = 0;
+  for (unsigned w; (w = regions.next) < cta.warp_count; ++over) {
+    regions.next = w + 1;
+    const std::uint32_t state = regions.states[w];
+    if (state == 0) continue;
+    regions.warps[w].handed_over = 0;
+    cta.running_warp = w + 1;
+    const std::uint32_t to =
+        enter(&regions.warps[w], regions.frames + w * frame, state == kNotBegun ? 0 : state);
+    regions.states[w] = to;
+    come_to |= to;
+  }
+  regions.over += over;
+  regions.come_to |= come_to;
 }
 
-/// As the code's own loop (region_loop.cpp), where several may run together. What is counted is known to the
-/// other fibers at the end alone: nobody asks before all warps are over, and each word of memory that the loop
-/// writes is paid for by every warp at every barrier.
+/// The same where several may run together.
 void JitExecutable::run_region_together(exec::CtaContext& cta, Regions& regions) {
   unsigned over = 0;
   std::uint32_t come_to = 0;

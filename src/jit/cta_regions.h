@@ -7,11 +7,8 @@
 
 namespace raddle::jit {
 
-/// The code of a kernel whose warps may run together: from the first of the warps that run, their frames and
-/// state, to their next state.
+/// The code of a kernel: from the first of the warps that run, their frames and state, to their next state.
 using RegionEntry = std::uint32_t(exec::WarpContext*, std::byte*, std::uint32_t);
-/// Of others: takes warps, one after the other, until none of the region is left to take.
-using RegionLoop = void(exec::CtaContext*, JitExecutable::Regions*);
 
 /// State of a warp that has not begun.
 inline constexpr std::uint32_t kNotBegun = ~0u;
@@ -36,12 +33,9 @@ struct JitExecutable::Regions {
   std::uint32_t come_to;  // all of their states in one word; 0: all warps have ended
 };
 
-/// Bytes between the frames of two warps.
-constexpr std::size_t frame_size(std::uint32_t frame_bytes) {
-  constexpr std::uint32_t kSmallest = 64;
+inline std::size_t JitExecutable::frame_size() const {
+  constexpr std::uint32_t kSmallest = 64;  // bytes
   return std::max(frame_bytes, kSmallest);
 }
-
-inline std::size_t JitExecutable::frame_size() const { return jit::frame_size(frame_bytes); }
 
 }  // namespace raddle::jit

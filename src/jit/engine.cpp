@@ -184,11 +184,8 @@ class JitEngine final : public exec::Engine {
     functions.frame_bytes = shared.frame_bytes;
     functions.goes_on = executable.goes_on =
         is_loops && !functions.together && listener_ == nullptr && soon_ends(plan, needs, shared);
-    const bool is_regions = plan.kind() == exec::BlockKind::regions;
     if (is_loops) emit_block_function(llvm, debug, functions);
-    if (is_regions)
-      functions.together ? emit_region_function(llvm, debug, functions)
-                         : emit_region_loop(llvm, debug, functions);
+    if (!is_loops && functions.together) emit_region_function(llvm, debug, functions);
     debug.finish();
     set_target_attributes(llvm, target_);
     executable.kind = plan.kind();
@@ -211,7 +208,7 @@ class JitEngine final : public exec::Engine {
       executable.begins_ahead = !shared.turn_states.empty();
       if (!is_loops) executable.together = functions.warps;
     }
-    return is_loops ? "block" : is_regions ? kRegionName : entry->getName().str();
+    return is_loops ? "block" : functions.together ? "region" : entry->getName().str();
   }
 
   /// Where no store does, there is nothing to be ordered, and ordering would wait for all others.

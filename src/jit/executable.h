@@ -23,11 +23,9 @@ inline constexpr std::uint32_t kPausing = 1u << 29;
 
 class JitExecutable final : public exec::Executable {
  public:
-  struct Regions;  ///< of a CTA whose kernel's kind is regions
-
   ~JitExecutable() override;
 
-  /// loops: void(CtaContext*, first warp); regions: RegionLoop or RegionEntry (cta_regions.h); fibers:
+  /// loops: void(CtaContext*, first warp); regions: uint32(WarpContext*, frame, state); fibers:
   /// void(WarpContext*). May be set again while blocks run, to code of the same kernel: what a frame holds
   /// between regions is the same in every tier.
   void set_entry(void* address) { entry_.store(address, std::memory_order_release); }
@@ -53,6 +51,7 @@ class JitExecutable final : public exec::Executable {
  private:
   static std::uint64_t next_number();
   class Timed;
+  struct Regions;
   struct CtasAhead;
   template <class F>
   F* entry() const {

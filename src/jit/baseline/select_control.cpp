@@ -32,7 +32,8 @@ std::uint32_t Selector::finish_frame() {
   auto* text = code_.holder.textSection()->buffer().data();
   for (const auto& [at, reg] : moves_of_kept_)
     if (!places_.has_written(Class::general, reg)) std::memcpy(text + at, kNop, sizeof kNop);
-  const std::uint32_t size = (places_.frame_bytes() + 63) / 64 * 64 + sizeof(std::uint64_t) * std::size(kKept);
+  const std::uint32_t size =
+      (places_.frame_bytes() + 63) / 64 * 64 + sizeof(std::uint64_t) * std::size(kKept);
   std::memcpy(text + frame_size_at_, &size, sizeof size);
   return size;
 }

@@ -24,7 +24,8 @@ void Selector::cannot(const llvm::Instruction& i) {
 }
 
 bool Selector::write() {
-  unknown_ = function_.getCallingConv() == llvm::CallingConv::C ? analysis_.unknown() : "its calling convention";
+  unknown_ =
+      function_.getCallingConv() == llvm::CallingConv::C ? analysis_.unknown() : "its calling convention";
   if (!unknown_.empty()) return false;
   for (const llvm::BasicBlock& block : function_) labels_[&block] = a_.newLabel();
   const std::uint32_t begin = code_.offset();
@@ -41,7 +42,8 @@ bool Selector::write() {
   if (unknown_.empty()) unknown_ = analysis_.unknown();
   if (unknown_.empty()) unknown_ = code_.error.message;
   if (!unknown_.empty()) return false;
-  constexpr std::uint32_t kBase = 8, kAligning = 64;  // what it saves first, and what the frame's end leaves free
+  constexpr std::uint32_t kBase = 8,
+                          kAligning = 64;  // what it saves first, and what the frame's end leaves free
   code_.functions.push_back({&function_, begin, code_.offset(), finish_frame() + kBase + kAligning});
   return true;
 }

@@ -71,7 +71,7 @@ class Selector : public llvm::InstVisitor<Selector> {
 
   // ---- the function's frame: select_control.cpp ----
   void prologue();
-  /// What is known at the end only: how far the stack pointer goes down, and which registers need not be kept.
+  /// What is known at the end only: how far the stack pointer goes down, which registers need not be kept.
   /// @returns bytes
   std::uint32_t finish_frame();
   void receive_arguments();

@@ -59,8 +59,9 @@ __attribute__((noreturn)) void fault(WarpContext* warp, FaultKind kind, std::uin
   worker_of(warp).fault(block_of(warp), raw);
 }
 
-__attribute__((preserve_most)) void check_access(WarpContext* warp, std::uint32_t lanes, const std::uint64_t* addresses, std::uint32_t bytes,
-                  std::uint32_t is_write, std::uint32_t line) {
+__attribute__((preserve_most)) void check_access(WarpContext* warp, std::uint32_t lanes,
+                                                 const std::uint64_t* addresses, std::uint32_t bytes,
+                                                 std::uint32_t is_write, std::uint32_t line) {
   lanes &= ~reach_together(*warp->cta, elsewhere(*warp->cta, lanes, addresses, bytes), addresses, bytes);
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));

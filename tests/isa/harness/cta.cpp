@@ -154,8 +154,9 @@ Scheduler& of(WarpContext* warp) { return *static_cast<Scheduler*>(warp->cta->ma
 
 /// The services; each finds its scheduler through the warp.
 struct Calls {
-  __attribute__((preserve_most)) static void check_access(WarpContext* w, std::uint32_t lanes, const std::uint64_t* addresses,
-                           std::uint32_t bytes, std::uint32_t, std::uint32_t line) {
+  __attribute__((preserve_most)) static void check_access(WarpContext* w, std::uint32_t lanes,
+                                                          const std::uint64_t* addresses, std::uint32_t bytes,
+                                                          std::uint32_t, std::uint32_t line) {
     for (std::uint32_t lane = 0; lane < exec::kWarpSize; ++lane)
       if ((lanes >> lane & 1) != 0 && !exec::may_access(*w->cta, addresses[lane], bytes))
         fault(w, FaultKind::illegal_address, addresses[lane], lane, line);

@@ -159,10 +159,12 @@ std::uint64_t told = 0;
 /// Spoils what it may: all vectors' and masks' registers, and r11.
 __attribute__((preserve_most)) void spoil_vectors(std::uint64_t a, std::uint64_t b) {
   told = told * 31 + a * 7 + b;
-  asm volatile("vzeroall\n mov $-1, %%r11" ::: "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6",
-               "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
+  asm volatile("vzeroall\n mov $-1, %%r11" ::
+                   : "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+                     "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15");
   if (__builtin_cpu_supports("avx512bw"))
-    asm volatile("kxorq %%k1, %%k1, %%k1\n kxorq %%k2, %%k2, %%k2\n kxorq %%k3, %%k3, %%k3" ::: "k1", "k2", "k3");
+    asm volatile("kxorq %%k1, %%k1, %%k1\n kxorq %%k2, %%k2, %%k2\n kxorq %%k3, %%k3, %%k3" ::
+                     : "k1", "k2", "k3");
 }
 
 /// More numbers than there are registers live across a call that keeps most of these, from a loop.
@@ -183,12 +185,13 @@ TEST_F(BaselineHomes, ValuesAcrossACallThatKeepsRegisters) {
                 number((n + 1) % count) + "\n  %t" + number(n) + " = add i64 %k" + number(n) + ", %k" +
                 number((n + 1) % count) + "\n";
       }
-      text += "  %odd = and i64 %n, 3\n  %rare = icmp eq i64 %odd, 2\n  br i1 %rare, label %cold, label %next, "
-              "!prof !0\ncold:\n  %to = inttoptr i64 " +
-              std::to_string(reinterpret_cast<std::uint64_t>(&spoil_vectors)) +
-              " to ptr\n  call preserve_mostcc void %to(i64 %k1, i64 %n)\n  br label %next\nnext:\n" + sums +
-              "  %more = add i64 %n, 1\n  %again = icmp ult i64 %more, 9\n"
-              "  br i1 %again, label %loop, label %done\ndone:\n";
+      text +=
+          "  %odd = and i64 %n, 3\n  %rare = icmp eq i64 %odd, 2\n  br i1 %rare, label %cold, label %next, "
+          "!prof !0\ncold:\n  %to = inttoptr i64 " +
+          std::to_string(reinterpret_cast<std::uint64_t>(&spoil_vectors)) +
+          " to ptr\n  call preserve_mostcc void %to(i64 %k1, i64 %n)\n  br label %next\nnext:\n" + sums +
+          "  %more = add i64 %n, 1\n  %again = icmp ult i64 %more, 9\n"
+          "  br i1 %again, label %loop, label %done\ndone:\n";
       std::string end;
       for (unsigned n = 0; n < count; ++n)
         end += "  %w" + number(n) + " = getelementptr i8, ptr %out, i64 " + number(896 + 8 * n) +
@@ -204,8 +207,8 @@ TEST_F(BaselineHomes, KeepsOnlyRegistersThatItWrites) {
   for (const unsigned count : {1u, 20u}) {
     std::string text = "define void @f(ptr %in, ptr %out) {\n", sum = "0";
     for (unsigned n = 0; n < count; ++n)
-      text += "  %q" + number(n) + " = getelementptr i8, ptr %in, i64 " + number(8 * n) + "\n  %l" + number(n) +
-              " = load volatile i64, ptr %q" + number(n) + "\n";
+      text += "  %q" + number(n) + " = getelementptr i8, ptr %in, i64 " + number(8 * n) + "\n  %l" +
+              number(n) + " = load volatile i64, ptr %q" + number(n) + "\n";
     for (unsigned n = count; n-- > 0; sum = "%s" + number(n))
       text += "  %s" + number(n) + " = xor i64 %l" + number(n) + ", " + sum + "\n";
     text += "  store i64 " + sum + ", ptr %out\n  ret void\n}\n";

@@ -67,6 +67,12 @@ TEST(Combine, PhisThatCanOnlyBeOneValue) {
   EXPECT_NE(loops("%mask", "%b").find("ret <4 x i1> %mask"), std::string::npos);
 }
 
+TEST(Combine, PhisOfOneValueAndOfNone) {
+  const std::string body = loops("poison", "%mask");
+  EXPECT_NE(body.find("ret <4 x i1> %mask"), std::string::npos) << body;
+  EXPECT_EQ(body.find("phi"), std::string::npos) << body;
+}
+
 TEST(Combine, NotPhisThatAreGivenTwoValues) {
   EXPECT_NE(loops("%mask", "zeroinitializer").find("%a = phi"), std::string::npos);
 }
@@ -93,6 +99,48 @@ TEST(Combine, CastsOfCasts) {
   ret <4 x i32> %b
 )"),
             "  ret <4 x i32> %x\n");
+}
+
+TEST(Combine, WhatIsLoadedIsWhatItIsReadAs) {
+  EXPECT_EQ(straight("float @f(ptr %p)", R"(
+  %a = load i32, ptr %p, align 2, !invariant.load !{}
+  %b = bitcast i32 %a to float
+  ret float %b
+)"),
+            "  %1 = load float, ptr %p, align 2, !invariant.load !0\n  ret float %1\n");
+  for (const char* kept : {"load volatile i32, ptr %p", "load atomic i32, ptr %p monotonic, align 4"}) {
+    const std::string body = straight("float @f(ptr %p)", std::string("  %a = ") + kept + R"(
+  %b = bitcast i32 %a to float
+  ret float %b
+)");
+    EXPECT_NE(body.find(kept), std::string::npos) << body;
+  }
+  EXPECT_NE(straight("i32 @f(ptr %p, ptr %q)", R"(
+  %a = load i32, ptr %p, align 4
+  %b = bitcast i32 %a to float
+  store float %b, ptr %q
+  ret i32 %a
+)")
+                .find("load i32"),
+            std::string::npos);
+}
+
+// A number in a general register would first have to go to a vector's.
+TEST(Combine, OneValueForAllLanesKeepsItsRegister) {
+  const std::string body = straight("<4 x float> @f(i32 %x)", R"(
+  %a = insertelement <4 x i32> poison, i32 %x, i64 0
+  %b = shufflevector <4 x i32> %a, <4 x i32> poison, <4 x i32> zeroinitializer
+  %c = bitcast <4 x i32> %b to <4 x float>
+  ret <4 x float> %c
+)");
+  EXPECT_NE(body.find("bitcast <4 x i32> %b"), std::string::npos) << body;
+}
+
+TEST(Combine, IndicesAreExtended) {
+  const std::string body =
+      straight("ptr @f(ptr %p, i32 %n)", "  %a = getelementptr i16, ptr %p, i32 %n\n  ret ptr %a\n");
+  EXPECT_NE(body.find("sext i32 %n to i64"), std::string::npos) << body;
+  EXPECT_NE(body.find("getelementptr i16, ptr %p, i64 %1"), std::string::npos) << body;
 }
 
 TEST(Combine, AccessesOfAllLanesOrNone) {
