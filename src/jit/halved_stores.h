@@ -8,7 +8,8 @@
 
 namespace raddle::jit {
 
-/// Of variables that are written as vectors and read by lane.
+/// Of variables that are written as vectors and read by lane, but in code that hardly ever runs, and where
+/// the machine is called, which takes longer than what is waited for.
 class HalveStores : public llvm::PassInfoMixin<HalveStores> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);

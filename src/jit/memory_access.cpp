@@ -64,7 +64,7 @@ MemoryAccess::Access MemoryAccess::access(unsigned address, unsigned data) {
 MemoryAccess::Access MemoryAccess::wrapped(Access a) {
   a.address.become_varying(code_.writes_otherwise() ? values_.vectors(a.address)
                                                     : values_.wrapped(a.address));
-  a.is_rare = true;
+  a.fetches_lines = false;  // of code that hardly ever runs
   return a;
 }
 
@@ -347,7 +347,7 @@ void MemoryAccess::store_scatter(const Access& a, const Parts& values) {
       addresses.push_back(values_.part(a.address, p).v);
       if (e) addresses[p] = ir_.CreateAdd(addresses[p], code_.splat(ir_.getInt64(e * a.bytes)));
     }
-    scatter(a, values[e], addresses, e == 0 && !a.is_rare);  // elements behind it are in its line
+    scatter(a, values[e], addresses, e == 0 && a.fetches_lines);  // elements behind it are in its line
   }
 }
 

@@ -44,7 +44,7 @@ class MemoryAccess {
     std::vector<ptx::Operand> elements;
     const ptx::Operand* operand = nullptr;  // of the address; null in a copy
     bool is_alone = false;                  ///< nobody looks while the warp runs (lone_accesses.cpp)
-    bool is_rare = false;                   ///< of code that hardly ever runs
+    bool fetches_lines = true;              ///< a scatter may: nobody has, and the code runs often
     std::vector<int> places;  ///< of elements, in elements from the address; none: one behind the other
     int place(unsigned e) const { return places.empty() ? static_cast<int>(e) : places[e]; }
     bool is_atomic() const { return ordering != llvm::AtomicOrdering::NotAtomic; }

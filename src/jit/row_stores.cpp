@@ -154,7 +154,7 @@ void MemoryAccess::store_pair(const Instruction& first) {
                      .mask = std::move(begun.lanes),
                      .ordering = llvm::AtomicOrdering::NotAtomic,
                      .elements = {},
-                     .is_rare = n != 0},  // lines that the first has fetched
+                     .fetches_lines = n == 0},  // the others lie there
                     {values[n]});
     }
   };

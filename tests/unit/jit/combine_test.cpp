@@ -114,6 +114,7 @@ TEST(Combine, WhatIsLoadedIsWhatItIsReadAs) {
   ret float %b
 )");
     EXPECT_NE(body.find(kept), std::string::npos) << body;
+    EXPECT_NE(body.find("bitcast"), std::string::npos) << body;
   }
   EXPECT_NE(straight("i32 @f(ptr %p, ptr %q)", R"(
   %a = load i32, ptr %p, align 4
