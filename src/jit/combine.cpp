@@ -232,7 +232,8 @@ class Combiner {
   llvm::Value* of_splats(llvm::BinaryOperator& binary) {
     if (!binary.getType()->isVectorTy() || binary.isIntDivRem()) return nullptr;
     if (!binary.getOperand(0)->hasOneUse() && !binary.getOperand(1)->hasOneUse()) return nullptr;
-    llvm::Value *a = scalar_of(*binary.getOperand(0)), *b = scalar_of(*binary.getOperand(1));
+    llvm::Value *a = llvm::getSplatValue(binary.getOperand(0)),
+                *b = llvm::getSplatValue(binary.getOperand(1));
     if (a == nullptr || b == nullptr) return nullptr;
     llvm::Value* const one = ir_.CreateBinOp(binary.getOpcode(), a, b);
     if (auto* made = llvm::dyn_cast<llvm::BinaryOperator>(one)) made->copyIRFlags(&binary);
@@ -245,22 +246,11 @@ class Combiner {
     if (cast.getOpcode() == llvm::Instruction::BitCast || type == nullptr || from == nullptr ||
         type->getElementCount() != from->getElementCount() || !cast.getOperand(0)->hasOneUse())
       return nullptr;
-    llvm::Value* const scalar = scalar_of(*cast.getOperand(0));
+    llvm::Value* const scalar = llvm::getSplatValue(cast.getOperand(0));
     if (scalar == nullptr) return nullptr;
     return ir_.CreateVectorSplat(type->getElementCount(),
                                  ir_.CreateCast(cast.getOpcode(), scalar, type->getElementType()));
   }
-  static llvm::Value* scalar_of(llvm::Value& vector) {
-    if (auto* constant = llvm::dyn_cast<llvm::Constant>(&vector)) return constant->getSplatValue();
-    llvm::Value* element = nullptr;
-    return match::match(&vector,
-                        match::m_Shuffle(match::m_InsertElt(match::m_Poison(), match::m_Value(element),
-                                                            match::m_ZeroInt()),
-                                         match::m_Poison(), match::m_ZeroMask()))
-               ? element
-               : nullptr;
-  }
-
   /// A part of several vectors side by side is one of them, or a part of it.
   llvm::Value* combine_shuffle(llvm::ShuffleVectorInst& shuffle) {
     auto* inner = llvm::dyn_cast<llvm::ShuffleVectorInst>(shuffle.getOperand(0));

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "jit/host.h"
+
 namespace raddle::jit {
 namespace {
 
@@ -88,9 +90,7 @@ class Vectors {
     auto* type = llvm::FunctionType::get(ir_.getVoidTy(),
                                          {pointer, pointer, pointer, pointer, ir_.getInt32Ty()}, false);
     function_ = llvm::Function::Create(type, llvm::Function::InternalLinkage, "fused", module);
-    for (const char* name :
-         {"target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width"})
-      if (caller.hasFnAttribute(name)) function_->addFnAttr(caller.getFnAttribute(name));
+    copy_target_attributes(*function_, caller);
     function_->addFnAttr(llvm::Attribute::NoInline);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
     chunk_ = llvm::FixedVectorType::get(ir_.getFloatTy(), kChunk);

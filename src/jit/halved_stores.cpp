@@ -3,11 +3,12 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/ProfDataUtils.h>
 
 #include <algorithm>
 #include <numeric>
 #include <vector>
+
+#include "jit/baseline/flow.h"
 
 namespace raddle::jit {
 namespace {
@@ -32,11 +33,11 @@ bool calls_machine(const llvm::BasicBlock& block) {
 /// The branch that leads there says so.
 bool hardly_runs(const llvm::BasicBlock& block) {
   const llvm::BasicBlock* before = block.getSinglePredecessor();
-  const auto* branch = before ? llvm::dyn_cast<llvm::BranchInst>(before->getTerminator()) : nullptr;
-  std::uint64_t taken = 0, not_taken = 0;
-  if (!branch || !branch->isConditional() || !llvm::extractBranchWeights(*branch, taken, not_taken))
-    return false;
-  return branch->getSuccessor(0) == &block ? taken < not_taken : not_taken < taken;
+  if (before == nullptr) return false;
+  const llvm::Instruction& branch = *before->getTerminator();
+  for (unsigned n = 0; n < branch.getNumSuccessors(); ++n)
+    if (branch.getSuccessor(n) == &block) return baseline::is_unlikely(branch, n);
+  return false;
 }
 
 void collect_uses(llvm::Value& pointer, const llvm::DataLayout& layout, VariableUses& uses) {

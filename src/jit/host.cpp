@@ -133,6 +133,11 @@ void set_target_attributes(llvm::Module& module, const HostTarget& target) {
   }
 }
 
+void copy_target_attributes(llvm::Function& function, const llvm::Function& from) {
+  for (const char* name : {"target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width"})
+    if (from.hasFnAttribute(name)) function.addFnAttr(from.getFnAttribute(name));
+}
+
 std::string host_description(SimdLevel level) {
   HostTarget target = host_target(level);
   return fmt::format("{}, {}-bit vectors, {} lanes per part", target.cpu, target.vector_bits,

@@ -32,5 +32,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const HostTarget& targe
 /// Pins the vector width that LLVM may use; both attributes are needed (0 with 256 would remove all 512-bit
 /// code).
 void set_target_attributes(llvm::Module& module, const HostTarget& target);
+/// Of a function that is made later, for one that has them.
+void copy_target_attributes(llvm::Function& function, const llvm::Function& from);
 
 }  // namespace raddle::jit

@@ -220,25 +220,6 @@ class TileAdder : PieceWriter {
   llvm::Type *number_, *sum_;
 };
 
-/// A function of pointers, some of which are written to, the others read.
-llvm::Function* new_piece(llvm::Module& module, const std::string& name, unsigned pointers,
-                          unsigned first_written, unsigned written) {
-  auto& context = module.getContext();
-  const std::vector<llvm::Type*> types(pointers, llvm::PointerType::getUnqual(context));
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
-  auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
-  function->addFnAttr(llvm::Attribute::NoInline);
-  function->addFnAttr(llvm::Attribute::NoUnwind);
-  function->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
-  for (unsigned n = 0; n < pointers; ++n) {
-    function->addParamAttr(n, llvm::Attribute::NoAlias);
-    function->addParamAttr(n, llvm::Attribute::NoCapture);
-    if (n < first_written || n >= first_written + written)
-      function->addParamAttr(n, llvm::Attribute::ReadOnly);
-  }
-  return function;
-}
-
 }  // namespace
 
 RunForm::RunForm(const isa::Opcode& op, SimdForm simd)
@@ -251,12 +232,29 @@ RunForm::RunForm(const isa::Opcode& op, SimdForm simd)
       in_word(is_integer || by_pairs ? 1 : 32 / element_bits(a)),
       flips_b(is_integer && isa::is_signed(a) == isa::is_signed(b)) {}
 
+llvm::Function* new_matrix_function(llvm::Module& module, const std::string& name, unsigned pointers,
+                                    unsigned first_read, unsigned read) {
+  auto& context = module.getContext();
+  const std::vector<llvm::Type*> types(pointers, llvm::PointerType::getUnqual(context));
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), types, false);
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  function->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
+  for (unsigned n = 0; n < pointers; ++n) {
+    function->addParamAttr(n, llvm::Attribute::NoAlias);
+    function->addParamAttr(n, llvm::Attribute::NoCapture);
+    if (n >= first_read && n < first_read + read) function->addParamAttr(n, llvm::Attribute::ReadOnly);
+  }
+  return function;
+}
+
 unsigned RunForm::chunk_of_b() const { return kChunkWords * in_word * kColumnsOfB; }
 
 llvm::Function* unpacker_of_a(llvm::Module& module, const RunForm& form) {
   const std::string name = "raddle.run.a." + form.opcode;
   if (auto* known = module.getFunction(name)) return known;
-  auto* function = new_piece(module, name, 2, 1, 1);
+  auto* function = new_matrix_function(module, name, 2, 0, 1);
   UnpackerOfA(*function, form).write();
   return function;
 }
@@ -264,7 +262,7 @@ llvm::Function* unpacker_of_a(llvm::Module& module, const RunForm& form) {
 llvm::Function* unpacker_of_b(llvm::Module& module, const RunForm& form) {
   const std::string name = "raddle.run.b." + form.opcode;
   if (auto* known = module.getFunction(name)) return known;
-  auto* function = new_piece(module, name, 2, 1, 1);
+  auto* function = new_matrix_function(module, name, 2, 0, 1);
   UnpackerOfB(*function, form).write();
   return function;
 }
@@ -272,7 +270,8 @@ llvm::Function* unpacker_of_b(llvm::Module& module, const RunForm& form) {
 llvm::Function* tile_adder(llvm::Module& module, const RunForm& form, unsigned ds, unsigned steps) {
   const std::string name = fmt::format("raddle.run.tile.{}.{}.{}", form.opcode, ds, steps);
   if (auto* known = module.getFunction(name)) return known;
-  auto* function = new_piece(module, name, TileAdder::arguments(form, ds, steps), 0, ds);
+  const unsigned pointers = TileAdder::arguments(form, ds, steps);
+  auto* function = new_matrix_function(module, name, pointers, ds, pointers - ds);
   TileAdder(*function, form, ds, steps).write();
   return function;
 }

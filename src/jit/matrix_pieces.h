@@ -47,6 +47,10 @@ struct RunForm {
   static constexpr unsigned kWordsOfExcess = kVectors * kLanes;
 };
 
+/// An empty function of pointers to different matrices, of which some that follow one another are only read.
+llvm::Function* new_matrix_function(llvm::Module& module, const std::string& name, unsigned pointers,
+                                    unsigned first_read, unsigned read);
+
 /// void(ptr a, ptr panel): puts A's numbers into its panel. Of those that are multiplied as words, with B
 /// flipped: puts the sums that come out too large for that into the panel, kWordsOfExcess.
 llvm::Function* unpacker_of_a(llvm::Module& module, const RunForm& form);

@@ -143,19 +143,7 @@ llvm::Function* matrix_run(llvm::Module& module, const isa::Opcode& opcode, Simd
   for (const bool there : is_there) name += there ? '1' : '0';
   if (auto* known = module.getFunction(name)) return known;
   const RunSize size = size_of(products);
-  auto& context = module.getContext();
-  const std::vector<llvm::Type*> pointers(std::size_t{size.d} + size.a + 2 * size.b,
-                                          llvm::PointerType::getUnqual(context));
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), pointers, false);
-  auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
-  function->addFnAttr(llvm::Attribute::NoInline);
-  function->addFnAttr(llvm::Attribute::NoUnwind);
-  function->setMemoryEffects(llvm::MemoryEffects::argMemOnly());
-  for (unsigned n = 0; n < pointers.size(); ++n) {
-    function->addParamAttr(n, llvm::Attribute::NoAlias);
-    function->addParamAttr(n, llvm::Attribute::NoCapture);
-    if (n >= size.d && n < size.d + size.a + size.b) function->addParamAttr(n, llvm::Attribute::ReadOnly);
-  }
+  auto* function = new_matrix_function(module, name, size.d + size.a + 2 * size.b, size.d, size.a + size.b);
   MatrixRunWriter(*function, opcode, simd, products, is_there).write();
   return function;
 }

@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "jit/host.h"
+
 namespace raddle::jit {
 namespace {
 
@@ -191,9 +193,7 @@ class ScatterFetcher {
     if (auto* known = module.getFunction(name)) return known;
     auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), vectors, false);
     auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
-    for (const char* attribute :
-         {"target-cpu", "target-features", "prefer-vector-width", "min-legal-vector-width"})
-      if (caller.hasFnAttribute(attribute)) function->addFnAttr(caller.getFnAttribute(attribute));
+    copy_target_attributes(*function, caller);
     function->addFnAttr(llvm::Attribute::NoInline);
     function->addFnAttr(llvm::Attribute::NoUnwind);
     function->setCallingConv(kConvention);

@@ -17,15 +17,14 @@ namespace {
 constexpr float kTurns = 8;            // of a loop, for want of better
 constexpr float kUnlikely = 1 / 64.f;  // of the times that its branch is met
 
-/// Whether a block goes on to its successor `n` hardly ever.
+}  // namespace
+
 bool is_unlikely(const llvm::Instruction& terminator, unsigned n) {
   llvm::SmallVector<std::uint32_t, 4> weights;
   if (!llvm::extractBranchWeights(terminator, weights) || n >= weights.size()) return false;
   const std::uint32_t largest = *std::max_element(weights.begin(), weights.end());
   return std::uint64_t{weights[n]} * 64 <= largest;
 }
-
-}  // namespace
 
 Flow::Flow(const llvm::Function& function) {
   llvm::DenseMap<const llvm::BasicBlock*, std::uint32_t> numbers;

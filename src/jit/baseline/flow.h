@@ -9,6 +9,9 @@
 
 namespace raddle::jit::baseline {
 
+/// Whether a block goes on to its successor `n` hardly ever, as the terminator's weights say.
+bool is_unlikely(const llvm::Instruction& terminator, unsigned n);
+
 struct Flow {
   explicit Flow(const llvm::Function& function);
 

@@ -428,11 +428,10 @@ class Homes::Finder {
     }
     if (kept <= 0) return false;
     unsigned best = 32;
+    const std::uint32_t kept_by_callee = kind == Class::general ? kept_by(llvm::CallingConv::C) : 0;
+    const auto keeps = [&](unsigned reg) { return (kept_by_callee >> reg & 1) != 0; };
     for (const unsigned reg : registers_of(kind, form_)) {
       if (taken >> reg & 1 || (kind == Class::mask && kScratchMasks >> reg & 1)) continue;
-      const auto keeps = [&](unsigned r) {
-        return kind == Class::general && (kept_by(llvm::CallingConv::C) >> r & 1);
-      };
       if (!keeps(reg) && called >= kept) continue;
       if (best == 32 || (called > 0 && keeps(reg) && !keeps(best))) best = reg;
     }

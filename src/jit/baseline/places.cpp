@@ -5,8 +5,8 @@
 namespace raddle::jit::baseline {
 namespace {
 
-constexpr unsigned kGeneralRegisters[] = {8, 9,  10, 11, 7, 6,  // those that pass arguments late
-                                          3, 12, 13, 14, 15};   // those that the function has to keep last
+constexpr unsigned kGeneralRegisters[] = {8, 9,  10, 11, 7, 6,  // the first arguments' last
+                                          3, 12, 13, 14, 15};   // these the function has to keep
 // Beyond the first five: no instruction's mask, and those that are scratch for most instructions.
 constexpr unsigned kMaskRegisters[] = {2, 3, 4, 5, 6, 0, kScratchMask, kScratchMask2};
 constexpr std::array<unsigned, 29> kVectorRegisters = [] {

@@ -1,18 +1,27 @@
 // Functions' frames and branches.
 #include <llvm/IR/Constants.h>
 
+#include <bit>
+
 #include "jit/baseline/selector.h"
 
 namespace raddle::jit::baseline {
 namespace {
 
-/// What a function has to give back as it got it.
-const x86::Gp kKept[] = {x86::rbx, x86::r12, x86::r13, x86::r14, x86::r15};
-constexpr unsigned char kNop[] = {0x0f, 0x1f, 0x40, 0x00};  // as long as a move of theirs
-
-x86::Mem place_of_kept(std::size_t n) { return x86::ptr(x86::rbp, -8 * static_cast<std::int32_t>(n + 1)); }
+constexpr unsigned char kNop[] = {0x0f, 0x1f, 0x40, 0x00};  // as long as a move of a register that is kept
 
 }  // namespace
+
+/// What a function has to give back as it got it lies below rbp.
+template <class Move>
+void Selector::move_kept(const Move& move) {
+  std::int32_t place = 0;
+  for (std::uint32_t left = kept_by(llvm::CallingConv::C); left != 0; left &= left - 1) {
+    const auto reg = static_cast<unsigned>(std::countr_zero(left));
+    moves_of_kept_.push_back({code_.offset(), reg});
+    move(x86::gpq(reg), x86::ptr(x86::rbp, place -= 8));
+  }
+}
 
 void Selector::prologue() {
   a_.push(x86::rbp);
@@ -20,10 +29,7 @@ void Selector::prologue() {
   a_.long_().sub(x86::rsp, 0x7fffffff);
   frame_size_at_ = code_.offset() - 4;
   a_.and_(x86::rsp, -64);
-  for (std::size_t n = 0; n < std::size(kKept); ++n) {
-    moves_of_kept_.push_back({code_.offset(), kKept[n].id()});
-    a_.mov(place_of_kept(n), kKept[n]);
-  }
+  move_kept([&](const x86::Gp& kept, const x86::Mem& place) { a_.mov(place, kept); });
   lay_out_variables();
   receive_arguments();
 }
@@ -32,8 +38,8 @@ std::uint32_t Selector::finish_frame() {
   auto* text = code_.holder.textSection()->buffer().data();
   for (const auto& [at, reg] : moves_of_kept_)
     if (!places_.has_written(Class::general, reg)) std::memcpy(text + at, kNop, sizeof kNop);
-  const std::uint32_t size =
-      (places_.frame_bytes() + 63) / 64 * 64 + sizeof(std::uint64_t) * std::size(kKept);
+  const auto kept = static_cast<std::uint32_t>(std::popcount(kept_by(llvm::CallingConv::C)));
+  const std::uint32_t size = (places_.frame_bytes() + 63) / 64 * 64 + 8 * kept;
   std::memcpy(text + frame_size_at_, &size, sizeof size);
   return size;
 }
@@ -94,10 +100,7 @@ void Selector::lay_out_variables() {
 
 void Selector::epilogue() {
   a_.vzeroupper();
-  for (std::size_t n = 0; n < std::size(kKept); ++n) {
-    moves_of_kept_.push_back({code_.offset(), kKept[n].id()});
-    a_.mov(kKept[n], place_of_kept(n));
-  }
+  move_kept([&](const x86::Gp& kept, const x86::Mem& place) { a_.mov(kept, place); });
   a_.leave();
   a_.ret();
 }

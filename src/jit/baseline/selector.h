@@ -71,6 +71,8 @@ class Selector : public llvm::InstVisitor<Selector> {
 
   // ---- the function's frame: select_control.cpp ----
   void prologue();
+  template <class Move>
+  void move_kept(const Move& move);
   /// What is known at the end only: how far the stack pointer goes down, which registers need not be kept.
   /// @returns bytes
   std::uint32_t finish_frame();
