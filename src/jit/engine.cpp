@@ -54,7 +54,7 @@ std::atomic<std::uint64_t> replaced{0};
 class JitEngine final : public exec::Engine {
  public:
   explicit JitEngine(const EngineOptions& options)
-      : target_(host_target(options.simd)),
+      : target_(options.to_be_read ? target_of(options.simd) : host_target(options.simd)),
         machine_(make_target_machine(target_, Tier::optimised)),
         tier_(options.tier),
         caches_(options.cache),

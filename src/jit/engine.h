@@ -13,7 +13,7 @@
 namespace raddle::jit {
 
 /// Widest vectors the code may use, for tests and for hosts with unlike cores; `host` takes what the CPU has.
-enum class SimdLevel { host, avx512, avx2, sse42 };
+enum class SimdLevel : std::uint8_t { host, avx512, avx2, sse42 };  // in order: each less than the one before
 
 /// How much work goes into the code. Results are the same bit for bit.
 enum class Tier : std::uint8_t {
@@ -49,6 +49,9 @@ struct EngineOptions {
   exec::AccessListener* listener = nullptr;  ///< hears of every access as its code is written
   Together together = Together::where_it_gains;
   OneByOne one_by_one = OneByOne::where_it_gains;
+  /// Code for a processor that has all that `simd` names, whether or not this one does: it is to be read, not
+  /// to be run.
+  bool to_be_read = false;
 };
 
 std::unique_ptr<exec::Engine> make_engine(const EngineOptions& options = {});

@@ -56,6 +56,12 @@ bool host_has(const char* feature) {
   return found != features.end() && found->second;
 }
 
+SimdLevel widest_of_host() {
+  if (host_has("avx512f") && host_has("avx512bw") && host_has("avx512vl") && host_has("avx512dq"))
+    return SimdLevel::avx512;
+  return host_has("avx2") && host_has("fma") ? SimdLevel::avx2 : SimdLevel::sse42;
+}
+
 SimdForm host_form() {
   return {.lanes = 16,
           .mask_registers = true,
@@ -80,13 +86,10 @@ bool host_is_intel() {
 #endif
 }
 
-HostTarget host_target(SimdLevel level) {
-  bool avx512 = host_has("avx512f") && host_has("avx512bw") && host_has("avx512vl") && host_has("avx512dq");
-  bool avx2 = host_has("avx2") && host_has("fma");
-  if (level == SimdLevel::host)
-    level = avx512 ? SimdLevel::avx512 : avx2 ? SimdLevel::avx2 : SimdLevel::sse42;
-  if (level == SimdLevel::avx512 && !avx512) level = avx2 ? SimdLevel::avx2 : SimdLevel::sse42;
-  if (level == SimdLevel::avx2 && !avx2) level = SimdLevel::sse42;
+HostTarget host_target(SimdLevel level) { return target_of(std::max(level, widest_of_host())); }
+
+HostTarget target_of(SimdLevel level) {
+  if (level == SimdLevel::host) level = widest_of_host();
   switch (level) {
     case SimdLevel::avx2:
       // LLVM knows gathers of AVX2, but makes them only where it is told that they are fast.
@@ -94,6 +97,7 @@ HostTarget host_target(SimdLevel level) {
     case SimdLevel::sse42:
       return {"x86-64-v2", "", {.lanes = 4, .mask_registers = false, .gathers = false, .fused = false}, 128};
     default:
+      if (widest_of_host() != SimdLevel::avx512) return {"x86-64-v4", "", host_form(), 512};
       return {llvm::sys::getHostCPUName().str(), host_features(), host_form(), 512};
   }
 }

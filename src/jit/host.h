@@ -24,6 +24,8 @@ struct HostTarget {
 
 /// What the level allows on this CPU: never more than the CPU has.
 HostTarget host_target(SimdLevel level);
+/// What the level is, whether or not this CPU has it.
+HostTarget target_of(SimdLevel level);
 /// Whether products that need not be exact may use AMX: the CPU has it, and the kernel gives it to the
 /// process, which it refuses while a thread has an alternate signal stack too small for the tiles. Asks at
 /// the first call.

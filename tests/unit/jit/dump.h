@@ -14,10 +14,11 @@ namespace raddle::jit {
 
 /// @param what  `ir`, or `optimised`
 /// @param ptx   a module; its first kernel is compiled
-inline std::string dump_of(const char* what, const std::string& ptx, const EngineOptions& options,
+inline std::string dump_of(const char* what, const std::string& ptx, EngineOptions options,
                            const exec::CompileOptions& launch) {
   auto module = ptx::parse(ptx);
   EXPECT_TRUE(module.ok()) << module.error().to_string();
+  options.to_be_read = true;
   auto engine = make_engine(options);
   setenv("RADDLE_DUMP", what, 1);
   ::testing::internal::CaptureStderr();

@@ -19,10 +19,6 @@ namespace {
 
 class JointWindows : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!host_target(SimdLevel::host).simd.mask_registers) GTEST_SKIP() << "the host has no AVX-512";
-  }
-
   /// Vectors that a warp's loads or stores of shared memory are, before LLVM.
   /// @param what  `load` or `store`
   /// @param body  %two is an address that steps by two words, %three one by three, %far one by one
@@ -42,7 +38,7 @@ class JointWindows : public testing::Test {
  ret;
 }})",
                                                  body),
-                                     {.tier = Tier::optimised}, {.block = {64}});
+                                     {.simd = SimdLevel::avx512, .tier = Tier::optimised}, {.block = {64}});
     const std::string call = "@llvm.masked." + what + ".v";
     unsigned count = 0;
     for (std::size_t at = text.find("call"); at != std::string::npos; at = text.find("call", at + 1))
