@@ -94,6 +94,8 @@ class MemoryAccess {
   enum class Way : std::uint8_t { through_caches, past_caches };
   void store_windows(const Access& a, const Parts& values, Way way);
   bool may_go_past_caches(const Access& a) const;
+  unsigned parts_of_line(const Access& a) const;
+  bool covers_lines(const Access& a) const;
   llvm::Value* goes_past_caches(const Access& a);
   llvm::Instruction* may_prefetch(llvm::Instruction* access);
   bool is_stream() const;

@@ -258,10 +258,7 @@ bool MemoryAccess::may_go_past_caches(const Access& a) const {
     return false;
   const auto number = cursor_.instruction - cursor_.function.instructions.data();
   if (!cursor_.plan.unseen.is_unseen(static_cast<std::uint32_t>(number))) return false;
-  for (unsigned p = 0; p < code_.parts(); ++p) {
-    const Window w = window_of(a, p);
-    if (w.size != a.count * code_.lanes() || w.size * a.bytes % kLineBytes != 0) return false;
-  }
+  if (!covers_lines(a)) return false;
   const Operand& address = cursor_.operand(0);
   const auto reads_by_it = [&](const ptx::Instruction& i) {
     return i.op() == isa::Op::ld && cursor_.function.operands_of(i)[1].base == Operand::Base::reg &&
@@ -271,14 +268,44 @@ bool MemoryAccess::may_go_past_caches(const Access& a) const {
          std::ranges::none_of(cursor_.function.instructions, reads_by_it);
 }
 
+/// Parts of a warp that one line holds, where vectors of the host are shorter; else 1.
+unsigned MemoryAccess::parts_of_line(const Access& a) const {
+  return std::max(1u, kLineBytes / (a.count * code_.lanes() * a.bytes));
+}
+
+/// Whether the windows have no gaps, and are lines, or vectors of the host that together are lines: they
+/// follow each other, if that is known when code is written.
+bool MemoryAccess::covers_lines(const Access& a) const {
+  const unsigned lanes = code_.lanes(), bytes = a.count * lanes * a.bytes, line = parts_of_line(a);
+  if (bytes < 4 * lanes || bytes * line % kLineBytes != 0 || code_.parts() % line != 0) return false;
+  const Shape& shape = a.address.shape;
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    if (window_of(a, p).size != a.count * lanes) return false;
+    const unsigned behind = p % line;
+    if (!shape.per_part &&
+        shape.offset(p * lanes) - shape.offset((p - behind) * lanes) != std::int64_t{behind} * bytes)
+      return false;
+  }
+  return true;
+}
+
 /// Whether it does so (i1): the launch wants it, all lanes store, from a line's begin on.
 llvm::Value* MemoryAccess::goes_past_caches(const Access& a) {
-  llvm::Value* bits = nullptr;
+  const unsigned line = parts_of_line(a);
+  llvm::Value *bits = nullptr, *apart = nullptr, *begin = nullptr;
+  const auto join = [&](llvm::Value*& all, llvm::Value* one) { all = all ? ir_.CreateOr(all, one) : one; };
   for (unsigned p = 0; p < code_.parts(); ++p) {
     llvm::Value* base = base_of(a, window_of(a, p), p);
-    bits = bits == nullptr ? base : ir_.CreateOr(bits, base);
+    if (const unsigned behind = p % line; behind == 0) {
+      join(bits, begin = base);
+    } else if (a.address.shape.per_part) {
+      const unsigned distance = behind * a.count * code_.lanes() * a.bytes;
+      join(apart, ir_.CreateXor(base, ir_.CreateAdd(begin, ir_.getInt64(distance))));
+    }
   }
-  auto* aligned = ir_.CreateICmpEQ(ir_.CreateAnd(bits, ir_.getInt64(kLineBytes - 1)), ir_.getInt64(0));
+  bits = ir_.CreateAnd(bits, ir_.getInt64(kLineBytes - 1));
+  if (apart != nullptr) join(bits, apart);
+  auto* aligned = ir_.CreateICmpEQ(bits, ir_.getInt64(0));
   auto* enough = ir_.CreateICmpULT(ir_.CreateSub(addresses_.past_caches(), ir_.getInt32(1)),
                                    ir_.getInt32(module_.kernel.bytes_past_caches()));
   return ir_.CreateAnd(ir_.CreateAnd(enough, aligned), masks_.every(a.mask));
@@ -322,7 +349,8 @@ void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) 
       window = e == 0 ? here : ir_.CreateShuffleVector(window, here, pick);
     }
     if (way == Way::past_caches) {
-      auto* store = ir_.CreateAlignedStore(window, code_.pointer(base), llvm::Align(kLineBytes));
+      auto* store = ir_.CreateAlignedStore(window, code_.pointer(base),
+                                           llvm::Align(std::min(kLineBytes, w.size * a.bytes)));
       store->setMetadata(llvm::LLVMContext::MD_nontemporal,
                          llvm::MDNode::get(ir_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
       continue;
