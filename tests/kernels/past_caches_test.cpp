@@ -7,7 +7,7 @@
 
 namespace {
 
-// out[t + shift] = 3 t for t < n; and then double[t] = 2 out[t].
+// out[t + shift] = 3 t for t < n; and then double[t] = 2 out[t]. out[i] = i for the i of rows.
 constexpr const char* kLargeGrids = R"(.version 8.4
 .target sm_90
 .address_size 64
@@ -27,6 +27,21 @@ constexpr const char* kLargeGrids = R"(.version 8.4
   mul.lo.u32 %x, %t, 3;
   add.u32 %t, %t, %s;
   mad.wide.u32 %out, %t, 4, %out;
+  st.global.u32 [%out], %x;
+  ret;
+}
+.visible .entry rows(.param .u64 out, .param .u32 pitch)
+{
+  .reg .b32 %x, %y, %b, %p;
+  .reg .b64 %out;
+  ld.param.u64 %out, [out];
+  ld.param.u32 %p, [pitch];
+  mov.u32 %x, %tid.x;
+  mov.u32 %y, %tid.y;
+  mov.u32 %b, %ctaid.x;
+  mad.lo.u32 %y, %b, 8, %y;
+  mad.lo.u32 %x, %y, %p, %x;
+  mad.wide.u32 %out, %x, 4, %out;
   st.global.u32 [%out], %x;
   ret;
 }
@@ -101,6 +116,23 @@ TEST_P(PastCaches, ManyWords) {
   run(*twice, {.grid = {blocks}, .block = {256}}, doubled, out, words);
   const auto seen = contents(doubled);
   for (std::uint32_t t = 0; t < words; ++t) ASSERT_EQ(seen[t], 6 * t);
+}
+
+// Warps end within rows, whose begins are no line's, nor a vector's where the pitch is odd.
+TEST_P(PastCaches, RowsOfTheirOwn) {
+  load_text(kLargeGrids);
+  const auto kernel = module().kernel("rows");
+  ASSERT_TRUE(kernel.ok());
+  constexpr unsigned kWidth = 24, kRows = 8;  // of a block
+  const unsigned blocks =
+      interpreted() ? 9 : static_cast<unsigned>(raddle::machine::largest_cache() / 4 / kWidth / kRows) + 9;
+  for (const std::uint32_t pitch : {kWidth, kWidth + 1, kWidth + 8}) {
+    auto out = buffer(std::vector<std::uint32_t>(std::size_t{pitch} * kRows * blocks));
+    run(*kernel, {.grid = {blocks}, .block = {kWidth, kRows}}, out, pitch);
+    const auto seen = contents(out);
+    for (std::uint32_t i = 0; i < seen.size(); ++i)
+      ASSERT_EQ(seen[i], i % pitch < kWidth ? i : 0u) << "pitch " << pitch << ", word " << i;
+  }
 }
 
 // A block's words come from its last thread to its first; few threads write as much as many do above.

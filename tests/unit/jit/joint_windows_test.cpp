@@ -11,20 +11,17 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "jit/deposited_masks.h"
-#include "jit/host.h"
 #include "unit/jit/dump.h"
 
 namespace raddle::jit {
 namespace {
 
-class JointWindows : public testing::Test {
- protected:
-  /// Vectors that a warp's loads or stores of shared memory are, before LLVM.
-  /// @param what  `load` or `store`
-  /// @param body  %two is an address that steps by two words, %three one by three, %far one by one
-  static unsigned windows(const std::string& what, const std::string& body) {
-    const std::string text = dump_of("ir",
-                                     fmt::format(R"(.version 8.7
+/// Vectors that a warp's loads or stores of shared memory are, before LLVM.
+/// @param what  `load` or `store`
+/// @param body  %two is an address that steps by two words, %three one by three, %far one by one
+unsigned windows(const std::string& what, const std::string& body) {
+  const std::string text = dump_of("ir",
+                                   fmt::format(R"(.version 8.7
 .target sm_90
 .address_size 64
 .visible .entry k(.param .u64 out) {{
@@ -37,17 +34,16 @@ class JointWindows : public testing::Test {
  ld.param.u64 %out, [out]; add.u32 %x, %x, %y; add.u32 %x, %x, %z; st.global.u32 [%out], %x;
  ret;
 }})",
-                                                 body),
-                                     {.simd = SimdLevel::avx512, .tier = Tier::optimised}, {.block = {64}});
-    const std::string call = "@llvm.masked." + what + ".v";
-    unsigned count = 0;
-    for (std::size_t at = text.find("call"); at != std::string::npos; at = text.find("call", at + 1))
-      count += text.substr(at, text.find('\n', at) - at).find(call) != std::string::npos;
-    return count;
-  }
-};
+                                               body),
+                                   {.simd = SimdLevel::avx512, .tier = Tier::optimised}, {.block = {64}});
+  const std::string call = "@llvm.masked." + what + ".v";
+  unsigned count = 0;
+  for (std::size_t at = text.find("call"); at != std::string::npos; at = text.find("call", at + 1))
+    count += text.substr(at, text.find('\n', at) - at).find(call) != std::string::npos;
+  return count;
+}
 
-TEST_F(JointWindows, PairsAndMembersOfStructures) {
+TEST(JointWindows, PairsAndMembersOfStructures) {
   EXPECT_EQ(windows("load", "ld.shared.u32 %x, [%two+4]; ld.shared.u32 %y, [%two];"), 2);
   EXPECT_EQ(windows("store", "st.shared.u32 [%two], %t; st.shared.u32 [%two+4], %x;"), 2);
   EXPECT_EQ(windows("load",
@@ -56,7 +52,7 @@ TEST_F(JointWindows, PairsAndMembersOfStructures) {
             2);
 }
 
-TEST_F(JointWindows, NotOthers) {
+TEST(JointWindows, NotOthers) {
   EXPECT_EQ(windows("load", "ld.shared.u32 %x, [%two]; ld.shared.u32 %y, [%two+1024];"), 4) << "far apart";
   EXPECT_EQ(windows("load", "ld.shared.u32 %x, [%far]; ld.shared.u32 %y, [%far+64];"), 4)
       << "as many vectors";

@@ -30,9 +30,17 @@ std::string kernel_text(const std::string& body) {
                      body);
 }
 
+/// With vectors of every width, of which the shorter are a part of a line.
 bool goes_past_caches(const std::string& body) {
-  const EngineOptions options{.tier = Tier::optimised};
-  return dump_of("ir", kernel_text(body), options, {.block = {64}}).find("!nontemporal") != std::string::npos;
+  const auto does = [&](SimdLevel simd) {
+    const std::string text =
+        dump_of("ir", kernel_text(body), {.simd = simd, .tier = Tier::optimised}, {.block = {64}});
+    return text.find("!nontemporal") != std::string::npos;
+  };
+  const bool widest = does(SimdLevel::avx512);
+  EXPECT_EQ(does(SimdLevel::avx2), widest) << body;
+  EXPECT_EQ(does(SimdLevel::sse42), widest) << body;
+  return widest;
 }
 
 TEST(PastCaches, StoresOfWholeLines) {
@@ -41,6 +49,8 @@ TEST(PastCaches, StoresOfWholeLines) {
   EXPECT_TRUE(goes_past_caches("st.global.v4.u32 [%wide], {%t, %t, %t, %t};"));
   EXPECT_TRUE(goes_past_caches("ld.global.u32 %x, [%other]; st.global.u32 [%at], %x;"));
   EXPECT_FALSE(goes_past_caches("st.global.u32 [%far], %t;")) << "every other word";
+  EXPECT_FALSE(goes_past_caches("and.b32 %x, %t, 24; mad.wide.u32 %at, %x, 4, %at; st.global.u32 [%at], %t;"))
+      << "every other eight words";
 }
 
 TEST(PastCaches, NotWhatTheThreadHasRead) {
