@@ -207,8 +207,11 @@ class Optimiser {
       llvm::cantFail(passes_.parsePassPipeline(pipeline, kCombines));
     if (target.simd.mask_registers && tier == Tier::optimised)
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(DepositMasks()));
-    if (target.is_intel && target.vector_bits == 512 && tier == Tier::optimised) {
+    const bool is_avx2 = target.vector_bits == 256,
+               is_wide_intel = target.is_intel && target.vector_bits == 512;
+    if ((is_avx2 || is_wide_intel) && tier == Tier::optimised)
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(NearGathers()));
+    if (is_wide_intel && tier == Tier::optimised) {
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(PrefetchScattered()));
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(HalveStores()));
     }

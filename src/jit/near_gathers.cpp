@@ -19,7 +19,12 @@ namespace {
 
 namespace match = llvm::PatternMatch;
 
-constexpr unsigned kHalfGather = 8, kWholeGather = 16;
+/// Words of a vector of AVX2, and of AVX-512.
+bool is_whole(std::size_t lanes) { return lanes == 8 || lanes == 16; }
+
+unsigned lanes_of(const llvm::Value& vector) {
+  return llvm::cast<llvm::FixedVectorType>(vector.getType())->getNumElements();
+}
 
 std::vector<int> lanes(unsigned first, unsigned count) {
   std::vector<int> numbers(count);
@@ -32,20 +37,28 @@ struct Halves {
   llvm::ShuffleVectorInst* joined;
   llvm::IntrinsicInst *low, *high;
   llvm::Value* addresses;  ///< of both
+  unsigned count() const { return lanes_of(*joined); }
 };
 
+/// Whether a shuffle takes the half of a vector that begins at a lane.
+bool is_half(const llvm::ShuffleVectorInst& half, unsigned first) {
+  const unsigned whole = lanes_of(*half.getOperand(0));
+  return half.getShuffleMask() == llvm::ArrayRef(lanes(first, whole / 2));
+}
+
 /// A gather of words by half of a vector of addresses, null if it is none.
-llvm::IntrinsicInst* half_gather(llvm::Value* value, unsigned first, llvm::Value*& addresses) {
+/// @param first  lane of the half
+llvm::IntrinsicInst* half_gather(llvm::Value* value, unsigned first, unsigned whole,
+                                 llvm::Value*& addresses) {
   auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(value);
   if (!call || call->getIntrinsicID() != llvm::Intrinsic::masked_gather || !call->hasOneUse()) return nullptr;
   const auto* passed = llvm::dyn_cast<llvm::Constant>(call->getArgOperand(3));
   if (!call->getType()->getScalarType()->isIntegerTy(32) || !passed || !passed->isNullValue()) return nullptr;
   auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(call->getArgOperand(0));
   auto* half = cast ? llvm::dyn_cast<llvm::ShuffleVectorInst>(cast->getOperand(0)) : nullptr;
-  if (!half || half->getShuffleMask() != llvm::ArrayRef(lanes(first, kHalfGather))) return nullptr;
+  if (!half || !is_half(*half, first)) return nullptr;
   addresses = half->getOperand(0);
-  const auto* type = llvm::cast<llvm::FixedVectorType>(addresses->getType());
-  return type->getNumElements() == kWholeGather ? call : nullptr;
+  return lanes_of(*addresses) == whole ? call : nullptr;
 }
 
 /// The second follows, and nothing in between changes what the first reads.
@@ -59,10 +72,11 @@ bool may_wait(const llvm::Instruction& first, const llvm::Instruction& second) {
 
 std::optional<Halves> halves_of(llvm::Instruction& i) {
   auto* joined = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i);
-  if (!joined || joined->getShuffleMask() != llvm::ArrayRef(lanes(0, kWholeGather))) return {};
+  const unsigned whole = joined ? lanes_of(*joined) : 0;
+  if (!is_whole(whole) || joined->getShuffleMask() != llvm::ArrayRef(lanes(0, whole))) return {};
   llvm::Value *low_addresses = nullptr, *high_addresses = nullptr;
-  auto* low = half_gather(joined->getOperand(0), 0, low_addresses);
-  auto* high = half_gather(joined->getOperand(1), kHalfGather, high_addresses);
+  auto* low = half_gather(joined->getOperand(0), 0, whole, low_addresses);
+  auto* high = half_gather(joined->getOperand(1), whole / 2, whole, high_addresses);
   if (!low || !high || low_addresses != high_addresses || !may_wait(*low, *high)) return {};
   return Halves{joined, low, high, low_addresses};
 }
@@ -114,9 +128,21 @@ llvm::DebugLoc location_of(const Halves& halves) {
   const llvm::DILocation* at = halves.low->getDebugLoc();
   if (at == nullptr) return {};
   LaneRun run = LaneRun::of(at->getColumn());
-  run.count = kWholeGather;
+  run.count = halves.count();
   return llvm::DILocation::get(at->getContext(), at->getLine(), run.column(), at->getScope(),
                                at->getInlinedAt());
+}
+
+/// The mask of which both gathers have their half, or what is joined to one.
+llvm::Value* mask_of(const Halves& halves, llvm::IRBuilder<>& ir) {
+  llvm::Value *low = halves.low->getArgOperand(2), *high = halves.high->getArgOperand(2);
+  const auto *first = llvm::dyn_cast<llvm::ShuffleVectorInst>(low),
+             *second = llvm::dyn_cast<llvm::ShuffleVectorInst>(high);
+  if (first && second && first->getOperand(0) == second->getOperand(0) &&
+      lanes_of(*first->getOperand(0)) == halves.count() && is_half(*first, 0) &&
+      is_half(*second, halves.count() / 2))
+    return first->getOperand(0);
+  return ir.CreateShuffleVector(low, high, lanes(0, halves.count()));
 }
 
 void join(const Halves& halves, const NearAddresses& near) {
@@ -127,8 +153,7 @@ void join(const Halves& halves, const NearAddresses& near) {
     llvm::Value* scalar = scalar_of(each);
     base = base ? ir.CreateAdd(base, scalar) : scalar;
   }
-  auto* mask = ir.CreateShuffleVector(halves.low->getArgOperand(2), halves.high->getArgOperand(2),
-                                      lanes(0, kWholeGather));
+  llvm::Value* const mask = mask_of(halves, ir);
   auto* places =
       ir.CreateGEP(ir.getIntNTy(8u << near.shift), ir.CreateIntToPtr(base, ir.getPtrTy()), near.numbers);
   const auto* alignment = llvm::cast<llvm::ConstantInt>(halves.low->getArgOperand(1));

@@ -1,4 +1,5 @@
 // What a fault says: PTX line, source line and thread, as far as each engine can know them (K-12).
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -60,6 +61,25 @@ TEST_P(FaultReports, AWildGatherNamesItsLineAndWhereItWasInlined) {
   std::string text = message("load_scattered", kNowhere, out);
   EXPECT_THAT(text, HasSubstr(at("load_scattered") + " (inner.h:5 inlined at fault.cu:22)"));
   EXPECT_THAT(text, HasSubstr("read"));
+}
+
+// proves: K-12d, K-12e
+TEST_P(FaultReports, AWildNumberNamesItsThread) {
+  const bool gathers = GetParam().simd != std::string("sse42");  // else LLVM makes loads of a lane each
+  for (const auto& [thread, number] : {std::pair(21, 1 << 28), {40, -(1 << 28)}}) {
+    {
+      std::vector<int> numbers(64, 3);
+      numbers[thread] = number;
+      auto picked = buffer(numbers), table = buffer(std::vector<int>(64));
+      const std::string text = message("load_picked", picked, table);
+      const std::uint64_t wrong = table.address().value + std::int64_t{number} * 4;
+      EXPECT_THAT(text, HasSubstr(fmt::format("illegal address {:#x} ", wrong)));
+      EXPECT_THAT(text, HasSubstr(at("load_picked")));
+      EXPECT_TRUE(names(text, thread)) << text;
+      if (gathers) EXPECT_THAT(text, HasSubstr(fmt::format(", thread ({},0,0), ", thread)));
+    }
+    close();
+  }
 }
 
 // proves: A-9e

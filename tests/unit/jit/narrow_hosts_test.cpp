@@ -65,6 +65,14 @@ TEST(NarrowHosts, GathersOfAvx2AreInstructions) {
   EXPECT_TRUE(holds_text(optimised(SimdLevel::avx2, kBody), "+fast-gather"));
 }
 
+TEST(NarrowHosts, GathersOfAvx2AddAndMultiplyByThemselves) {
+  const std::string text = optimised(SimdLevel::avx2, R"(.reg .b64 %base; ld.param.u64 %base, [data];
+ ld.global.u32 %x, [%at]; mul.wide.s32 %far, %x, 4; add.u64 %far, %far, %base;
+ ld.global.u32 %x, [%far]; st.global.u32 [%at], %x;)");
+  EXPECT_TRUE(holds_text(text, "call <8 x i32> @llvm.masked.gather.v8i32.v8p0(")) << text;
+  EXPECT_FALSE(holds_text(text, "call <4 x i32> @llvm.masked.gather.")) << text;
+}
+
 TEST(NarrowHosts, NoOneCallsTheCLibraryForMultiplyAdds) {
   const char* kBody = "ld.global.f32 %f, [%at]; fma.rn.f32 %f, %f, %f, %f; st.global.f32 [%at], %f;";
   EXPECT_TRUE(holds_text(optimised(SimdLevel::avx2, kBody), "call <8 x float> @llvm.fma"));
