@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "isa/op.h"
 
@@ -82,12 +83,14 @@ void Terminators::emit_exit() {
 
 void Terminators::branch(BlockId to, BlockId otherwise) {
   if (!plan_.divergent(cursor_.block)) return split([&] { go_to(to); }, [&] { go_to(otherwise); });
+  split_by_scalars([&] { flow_.go_to(to); }, [&] { flow_.go_to(otherwise); });
   separate(otherwise, [&](const StreamWarp& warp, const Mask& taken) { warp.masks.add_waiting(to, taken); });
   flow_.go(plan_.with(cursor_.block, {to, otherwise}));
 }
 
 void Terminators::end_or_go_to(BlockId otherwise) {
   if (!plan_.divergent(cursor_.block)) return split([&] { end(); }, [&] { go_to(otherwise); });
+  split_by_scalars([&] { end(); }, [&] { flow_.go_to(otherwise); });
   separate(otherwise, [&](const StreamWarp& warp, const Mask& taken) { leave(warp, taken); });
   flow_.go(plan_.with(cursor_.block, {otherwise}));
 }
@@ -125,11 +128,55 @@ void Terminators::split_together(const std::function<void()>& taken, const std::
   regions_.part(bits);
 }
 
+/// On hosts without mask registers, where a scalar takes six instructions to be a mask; of one warp, as each
+/// of several has scalars of its own.
+void Terminators::find_parts() {
+  parts_.reset();
+  if (code_.has_mask_registers() || stream_.size() != 1) return;
+  parts_ = parts_of_branch(plan_, cursor_.block);
+}
+
+/// The branch at hand for all lanes, if the scalars among the parts of its guard decide it. What is written
+/// then is for the lanes that they leave to the rest.
+void Terminators::split_by_scalars(const std::function<void()>& taken,
+                                   const std::function<void()>& otherwise) {
+  find_parts();
+  if (!parts_) return;
+  llvm::Value* decided = nullptr;
+  for (const ptx::Operand& part : parts_->uniform) {
+    llvm::Value* holds = values_.scalar_of_uniform(registers_.read(part)).v;
+    llvm::Value* decides = parts_->any_decides ? holds : ir_.CreateNot(holds);
+    decided = decided ? ir_.CreateOr(decided, decides) : decides;
+  }
+  auto *all = code_.new_block("all_alike"), *rest = code_.new_block("by_lane");
+  ir_.CreateCondBr(decided, all, rest);
+  ir_.SetInsertPoint(all);
+  parts_->any_decides != cursor_.instruction->guard_negated ? taken() : otherwise();
+  ir_.SetInsertPoint(rest);
+}
+
+/// Of a warp, the lanes that take the branch.
+Mask Terminators::taking(const StreamWarp& warp) {
+  if (!parts_) return warp.registers.executing();
+  const auto mask_of = [&](const ptx::Operand& part) { return values_.vectors(warp.registers.read(part)); };
+  Mask lanes = mask_of(parts_->by_lane.front());
+  for (const ptx::Operand& part : std::span(parts_->by_lane).subspan(1)) {
+    const Mask more = mask_of(part);
+    for (unsigned p = 0; p < code_.parts(); ++p)
+      lanes[p] = parts_->any_decides ? ir_.CreateOr(lanes[p], more[p]) : ir_.CreateAnd(lanes[p], more[p]);
+  }
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    auto* take = cursor_.instruction->guard_negated ? ir_.CreateNot(lanes[p]) : lanes[p];
+    lanes[p] = ir_.CreateAnd(warp.masks.active()[p], take);
+  }
+  return lanes;
+}
+
 /// Of each warp, the lanes that take the branch, and those that wait at `otherwise`.
 void Terminators::separate(BlockId otherwise,
                            const std::function<void(const StreamWarp&, const Mask&)>& taken) {
   for_each_warp(code_, stream_, [&](const StreamWarp& warp) {
-    const Mask lanes = warp.registers.executing();
+    const Mask lanes = taking(warp);
     Mask rest = lanes;
     for (unsigned p = 0; p < code_.parts(); ++p)
       rest[p] = ir_.CreateAnd(warp.masks.active()[p], ir_.CreateNot(lanes[p]));

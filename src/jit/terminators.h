@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "jit/branch_parts.h"
 #include "jit/control_flow.h"
 #include "jit/parameters.h"
 #include "jit/regions.h"
@@ -26,6 +27,9 @@ class Terminators {
   void end();
   void split_together(const std::function<void()>& taken, const std::function<void()>& otherwise);
   void split(const std::function<void()>& taken, const std::function<void()>& otherwise);
+  void find_parts();
+  void split_by_scalars(const std::function<void()>& taken, const std::function<void()>& otherwise);
+  Mask taking(const StreamWarp& warp);
   void separate(BlockId otherwise, const std::function<void(const StreamWarp&, const Mask&)>& taken);
   void leave(const StreamWarp& warp, const Mask& lanes);
   // brx.idx. An index without a target is a fault, as in the interpreter.
@@ -48,6 +52,7 @@ class Terminators {
   ControlFlow& flow_;
   Parameters& parameters_;
   Regions& regions_;
+  std::optional<BranchParts> parts_;  // of the branch at hand, if a scalar may decide it
 };
 
 }  // namespace raddle::jit

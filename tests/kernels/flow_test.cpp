@@ -270,6 +270,32 @@ TEST_P(Flow, Guards) {
   }
 }
 
+unsigned with_parted_guards(unsigned i, unsigned choice) {
+  const bool u = choice & 1, w = choice & 2, v = i % 4 == 1, z = i & 4;
+  unsigned r = 0;
+  if (!(v || u)) r += 1;
+  if (z || w || v) r += 2;
+  if (!(u && v)) r += 4;
+  if (z && w && u) r += 8;
+  for (unsigned n = 0; n == 0 || n < i % 4 || n < choice; ++n) r += 16;
+  for (unsigned n = 0; n == 0 || (n < i % 4 && n < choice); ++n) r += 256;
+  if (!z && choice != 3) r += 4096;
+  if (choice != 3) r += 8192;
+  if (w || z) return r;
+  r += 16384;
+  return u || v ? r + 32768 : r;
+}
+
+TEST_P(Flow, GuardsOfWhichAPartIsEqualForAllLanes) {
+  for (const unsigned choice : {0u, 1u, 2u, 3u}) {
+    auto out = buffer(std::vector<unsigned>(4 * 50));
+    run(kernel("branches.ptx", "parted_guards"), {.grid = {4}, .block = {50}}, out, choice);
+    std::vector<unsigned> want;
+    for (unsigned i = 0; i < 4 * 50; ++i) want.push_back(with_parted_guards(i, choice));
+    EXPECT_EQ(contents(out), want) << choice;
+  }
+}
+
 TEST_P(Flow, AddressesOfMixedShapes) {
   constexpr int kThreads = 77;
   const auto in = flow_inputs(kThreads + 8);
