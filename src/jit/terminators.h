@@ -1,6 +1,7 @@
 // How blocks end: branches, branches through a table of labels (brx.idx), and lanes that leave.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "jit/control_flow.h"
@@ -25,6 +26,9 @@ class Terminators {
   void end_or_go_to(BlockId otherwise);
   void end();
   void split_together(const std::function<void()>& taken, const std::function<void()>& otherwise);
+  struct Limited;
+  std::optional<Limited> limited_lanes() const;
+  llvm::Value* all_are_below(const Limited& limited);
   void split(const std::function<void()>& taken, const std::function<void()>& otherwise);
   void separate(BlockId otherwise, const std::function<void(const StreamWarp&, const Mask&)>& taken);
   void leave(const StreamWarp& warp, const Mask& lanes);
