@@ -107,8 +107,8 @@ struct Terminators::Limited {
   bool are_taken;  // lanes below take the branch, others do not; or the other way round
 };
 
-/// What decides the branch at hand, should scalars tell that all lanes are below a limit: on hosts without
-/// mask registers, where comparing vectors is half of a short loop (docs/adr/0158).
+/// What decides the branch at hand, should scalars tell that all lanes are below a limit, or none: on hosts
+/// without mask registers, where comparing vectors is half of a short loop (docs/adr/0158).
 std::optional<Terminators::Limited> Terminators::limited_lanes() const {
   const ptx::Instruction& branch = *cursor_.instruction;
   if (code_.has_mask_registers() || &branch == &f_.instructions[f_.blocks[cursor_.block].begin]) return {};
@@ -146,6 +146,21 @@ llvm::Value* Terminators::all_are_below(const Limited& limited) {
   return all;
 }
 
+/// Whether none is below (i1): the first of each warp is not, and the last has not wrapped.
+llvm::Value* Terminators::none_is_below(const Limited& limited) {
+  const std::int64_t greatest = isa::is_signed(limited.lanes.type) ? INT32_MAX : UINT32_MAX;
+  llvm::Value* none = ir_.getTrue();
+  for_each_warp(code_, stream_, [&](const StreamWarp& warp) {
+    const WarpValue lanes = warp.registers.read(limited.lanes);
+    const Val first = values_.scalar(lanes),
+              limit = values_.scalar_of_uniform(warp.registers.read(limited.limit));
+    const Val wraps_behind = first.like(greatest - values_.offset_range(lanes.shape).second);
+    const Val is_beyond = limited.is_within ? gt(first, limit) : ge(first, limit);
+    none = ir_.CreateAnd(none, ir_.CreateAnd(is_beyond.v, le(first, wraps_behind).v));
+  });
+  return none;
+}
+
 /// The same where lanes may part.
 void Terminators::split_together(const std::function<void()>& taken, const std::function<void()>& otherwise) {
   auto *yes = code_.new_block("taken"), *some = code_.new_block("some"), *no = code_.new_block("otherwise"),
@@ -154,6 +169,9 @@ void Terminators::split_together(const std::function<void()>& taken, const std::
     auto* at_limit = code_.new_block("at_limit");
     ir_.CreateCondBr(all_are_below(*limited), limited->are_taken ? yes : no, at_limit);
     ir_.SetInsertPoint(at_limit);
+    auto* across = code_.new_block("across");
+    ir_.CreateCondBr(none_is_below(*limited), limited->are_taken ? no : yes, across);
+    ir_.SetInsertPoint(across);
   }
   std::vector<llvm::Value*> bits;
   llvm::Value *every = nullptr, *any = nullptr;

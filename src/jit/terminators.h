@@ -29,6 +29,7 @@ class Terminators {
   struct Limited;
   std::optional<Limited> limited_lanes() const;
   llvm::Value* all_are_below(const Limited& limited);
+  llvm::Value* none_is_below(const Limited& limited);
   void split(const std::function<void()>& taken, const std::function<void()>& otherwise);
   void separate(BlockId otherwise, const std::function<void(const StreamWarp&, const Mask&)>& taken);
   void leave(const StreamWarp& warp, const Mask& lanes);

@@ -233,18 +233,22 @@ DONE:
   ret;
 }})",
                           way.apart, kMost, way.compare, way.branch));
-    for (const auto& [first, step, n] : {std::array{0u, 128u, 1000u},
-                                         {0u, 128u, 1023u},
-                                         {0u, 128u, 0xffffff9cu},          // -100
-                                         {0xfffffe0cu, 128u, 300u},        // from -500
-                                         {0x7fffff00u, 32u, 0x7fffffffu},  // a limit of signed numbers
-                                         {0x7fffff00u, 32u, 0x7ffffff0u},  // beyond which they wrap
-                                         {0x7fffff80u, 64u, 0x80000020u},
-                                         {0xffffff00u, 32u, 0xffffffffu},  // and of unsigned ones
-                                         {0xfffffe80u, 64u, 0xffffffe8u},
-                                         {0x80000000u, 1u << 28, 0x78000000u},
-                                         {0x80000010u, 0u, 100u},  // lanes that count down wrap
-                                         {900u, ~127u, 130u}})
+    for (const auto& [first, step, n] :
+         {std::array{0u, 128u, 1000u},
+          {0u, 128u, 1023u},
+          {0u, 128u, 0xffffff9cu},          // -100
+          {0xfffffe0cu, 128u, 300u},        // from -500
+          {0x7fffff00u, 32u, 0x7fffffffu},  // a limit of signed numbers
+          {0x7fffff00u, 32u, 0x7ffffff0u},  // beyond which they wrap
+          {0x7fffff80u, 64u, 0x80000020u},
+          {0xffffff00u, 32u, 0xffffffffu},  // and of unsigned ones
+          {0xfffffe80u, 64u, 0xffffffe8u},
+          {0x80000000u, 1u << 28, 0x78000000u},
+          {0x80000010u, 0u, 100u},   // lanes that count down wrap
+          {0u, 128u, 960u},          // one lane of a warp is at the limit, none below
+          {0x7fffff80u, 16u, 100u},  // the last have wrapped, and are below again
+          {0xffffff80u, 16u, 100u},
+          {900u, ~127u, 130u}})
       for (unsigned threads : {128u, 96u, 48u}) {
         const auto in = numbers(std::size_t{kMost} * threads, first + n);
         auto from = buffer(in), out = buffer(std::vector<std::uint32_t>(threads));
