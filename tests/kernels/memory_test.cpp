@@ -435,29 +435,15 @@ TEST_P(Memory, StacksBeginEmptyInEachBlock) {
   load_text(R"(.version 8.0
 .target sm_75
 .address_size 64
-.visible .entry places(.param .u64 out)
-{
-.reg .b32 %t, %b, %n, %x, %y;
-.reg .b64 %out, %a, %p, %q;
+.visible .entry places(.param .u64 out) {
+.reg .b32 %t, %b, %n, %x, %y; .reg .b64 %out, %a, %p, %q;
   ld.param.u64 %out, [out];
-  mov.u32 %t, %tid.x;
-  mov.u32 %b, %ctaid.x;
-  mov.u32 %n, %ntid.x;
-  mad.lo.u32 %x, %b, %n, %t;
-  mul.wide.u32 %a, %x, 4;
-  add.u64 %out, %out, %a;
-  alloca.u64 %p, 32;
-  st.local.u32 [%p], %x;
-  bar.sync 0;
-  alloca.u64 %q, 16;
-  st.local.u32 [%q], %t;
-  bar.sync 0;
-  ld.local.u32 %y, [%p];
-  sub.u32 %y, %y, %x;
-  cvt.u32.u64 %x, %q;
-  add.u32 %y, %y, %x;
-  st.global.u32 [%out], %y;
-  ret;
+  mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %n, %ntid.x; mad.lo.u32 %x, %b, %n, %t;
+  mul.wide.u32 %a, %x, 4; add.u64 %out, %out, %a;
+  alloca.u64 %p, 32; st.local.u32 [%p], %x; bar.sync 0;
+  alloca.u64 %q, 16; st.local.u32 [%q], %t; bar.sync 0;
+  ld.local.u32 %y, [%p]; sub.u32 %y, %y, %x; cvt.u32.u64 %x, %q; add.u32 %y, %y, %x;
+  st.global.u32 [%out], %y; ret;
 })");
   constexpr unsigned kBlocks = 40, kThreads = 96;
   auto out = buffer(std::vector<std::uint32_t>(kBlocks * kThreads));
