@@ -40,10 +40,13 @@ void CallStack::check_host_stack() {
 
 void CallStack::begin_kernel() {
   if (kernel_.open_depth) limit_host_stack();
-  // A block's regions start with cleared contexts.
-  if (kernel_.has_dynamic_stack && kernel_.kind() != exec::BlockKind::regions)
-    ir_.CreateMemSet(spaces_.dynamic_stack(0), ir_.getInt8(0), sizeof(exec::WarpContext::dynamic_stack),
-                     llvm::Align(4));
+  if (!kernel_.has_states()) begin_warp();
+}
+
+void CallStack::begin_warp() {
+  if (!kernel_.has_dynamic_stack) return;
+  ir_.CreateMemSet(spaces_.dynamic_stack(0), ir_.getInt8(0), sizeof(exec::WarpContext::dynamic_stack),
+                   llvm::Align(4));
 }
 
 /// A device function's frame must end below local memory's end, and below what its lanes have allocated

@@ -11,7 +11,10 @@ class CallStack {
   CallStack(FunctionBuilder& code, const KernelPlan& kernel, const ptx::Function& function, Masks& masks,
             Context& context, StateSpaces& spaces);
 
+  /// Where a kernel's function begins, each time if it goes on where another call has left it.
   void begin_kernel();
+  /// A warp begins.
+  void begin_warp();
   /// @param lanes  of the call
   void begin_device_function(const Mask& lanes);
   /// A function's allocations end when it returns.

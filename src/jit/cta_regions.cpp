@@ -2,12 +2,24 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
+
 #include "base/assert.h"
 
 namespace raddle::jit {
 namespace {
 
 thread_local std::vector<RegionMemory> region_memory;
+
+/// Kernels whose lanes have stacks clear these when a warp begins: they are two thirds of a context, and
+/// clearing a block's contexts took 5 % of a kernel of short regions.
+void clear_but_stacks(exec::WarpContext& warp) {
+  constexpr std::size_t kStacks = offsetof(exec::WarpContext, dynamic_stack),
+                        kBehind = kStacks + sizeof(exec::WarpContext::dynamic_stack);
+  auto* bytes = reinterpret_cast<std::byte*>(&warp);
+  std::memset(bytes, 0, kStacks);
+  std::memset(bytes + kBehind, 0, sizeof(exec::WarpContext) - kBehind);
+}
 
 }  // namespace
 
@@ -125,7 +137,9 @@ void JitExecutable::begin(exec::CtaContext& cta, Regions& regions, std::byte* fr
   for (unsigned w = 0; w < cta.warp_count; ++w) {
     std::uint32_t left = cta.thread_count - w * exec::kWarpSize;
     std::uint32_t lanes = left >= exec::kWarpSize ? 0xffffffffu : (1u << left) - 1;
-    regions.warps[w] = {.cta = &cta, .warp_id = w, .initial_lanes = lanes, .live_lanes = lanes};
+    exec::WarpContext& warp = regions.warps[w];
+    clear_but_stacks(warp);
+    warp.cta = &cta, warp.warp_id = w, warp.initial_lanes = warp.live_lanes = lanes;
     regions.states[w] = kNotBegun;
   }
 }

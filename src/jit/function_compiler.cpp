@@ -151,7 +151,7 @@ void FunctionCompiler::prepare_blocks(const Mask& lanes) {
   if (!f_.is_entry) first().parameters.load_register_formals();
   auto* begin = flow_.block(blocks.front());
   if (regions_.is_used())
-    regions_.enter_at(begin);
+    regions_.enter_at(begin, [&] { stack_.begin_warp(); });
   else
     code_.ir.CreateBr(begin);
 }

@@ -65,7 +65,7 @@ void Regions::begin() {
   resume_ = ir_.CreateSwitch(state_, code_.exit());
 }
 
-void Regions::enter_at(llvm::BasicBlock* begin) {
+void Regions::enter_at(llvm::BasicBlock* begin, const std::function<void()>& prepare) {
   auto* first = code_.new_block("first");
   resume_->setDefaultDest(first);
   resume_->moveBefore(*code_.body(), code_.body()->end());
@@ -77,6 +77,7 @@ void Regions::enter_at(llvm::BasicBlock* begin) {
     if (done.insert(fragment).second && registers.is_read_first(*fragment))
       ir_.CreateMemSet(fragment->words, ir_.getInt8(0), fragment->bytes(), llvm::Align(64));
   }
+  prepare();
   ir_.CreateBr(begin);
 }
 

@@ -4,6 +4,7 @@
 // lanes holds it. And where warps that run together pause within their prelude (prelude.h), and go on so.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -23,7 +24,8 @@ class Regions {
   bool is_used() const { return resume_ != nullptr; }
   /// Gives each register that some state holds its place in the frame.
   void lay_out();
-  void enter_at(llvm::BasicBlock* begin);  ///< state 0
+  /// State 0. @param prepare  writes what a warp does first
+  void enter_at(llvm::BasicBlock* begin, const std::function<void()>& prepare);
   /// At the barrier at hand: returns, and goes on behind it when the function is entered again.
   void suspend();
   /// Together: the warps' lanes part at the branch at hand; returns. @param taken  i32 by warp: lanes that

@@ -10,8 +10,11 @@
 
 namespace raddle::jit {
 
+using isa::Mod;
+using isa::ModKind;
 using isa::Op;
 using ptx::Exit;
+using ptx::Operand;
 
 Terminators::Terminators(FunctionBuilder& code, ModuleBuilder& module, const Cursor& cursor,
                          WarpValues& values, const Stream& stream, ControlFlow& flow, Parameters& parameters,
@@ -100,8 +103,79 @@ void Terminators::end() {
   flow_.go(plan_.pending_behind(cursor_.block));
 }
 
+/// A comparison of numbers that lie at constant distances, the first lowest, with a limit that lanes share.
+struct Terminators::Limited {
+  const Operand &lanes, &limit;
+  bool is_within;  // a lane at the limit counts as below
+  bool are_taken;  // lanes below take the branch, others do not; or the other way round
+};
+
+/// What decides the branch at hand, should scalars tell that all lanes are below a limit, or none: on hosts
+/// without mask registers, where comparing vectors is half of a short loop (docs/adr/0158).
+std::optional<Terminators::Limited> Terminators::limited_lanes() const {
+  const ptx::Instruction& branch = *cursor_.instruction;
+  if (code_.has_mask_registers() || &branch == &f_.instructions[f_.blocks[cursor_.block].begin]) return {};
+  const ptx::Instruction& i = *(&branch - 1);
+  const auto operands = f_.operands_of(i);
+  if (i.op() != Op::setp || i.guard != ptx::kNone || i.opcode->form->operand("c") ||
+      operands[0].index != branch.guard)
+    return {};
+  const Mod relation = i.opcode->get(ModKind::compare);
+  const bool below = relation == Mod::lt || relation == Mod::le;
+  if (!below && relation != Mod::ge && relation != Mod::gt) return {};
+  const Operand &lanes = operands[2], &limit = operands[3];
+  const Shape shape = plan_.operand_shape(lanes);
+  if (isa::is_float(lanes.type) || isa::bit_size(lanes.type) != 32 || !shape.scalar() || shape.per_part ||
+      shape.equal_lanes() || values_.offset_range(shape).first < 0 || !plan_.operand_shape(limit).uniform())
+    return {};
+  return Limited{lanes, limit, relation == Mod::le || relation == Mod::gt, below != branch.guard_negated};
+}
+
+/// Whether all lanes of all warps are below (i1): the last of each is, in numbers that do not wrap.
+llvm::Value* Terminators::all_are_below(const Limited& limited) {
+  const auto wide = [&](const Val& v) {
+    auto* i64 = ir_.getInt64Ty();
+    return isa::is_signed(limited.lanes.type) ? ir_.CreateSExt(v.v, i64) : ir_.CreateZExt(v.v, i64);
+  };
+  llvm::Value* all = ir_.getTrue();
+  for_each_warp(code_, stream_, [&](const StreamWarp& warp) {
+    const WarpValue lanes = warp.registers.read(limited.lanes);
+    const auto most = static_cast<std::uint64_t>(values_.offset_range(lanes.shape).second);
+    auto* last = ir_.CreateAdd(wide(values_.scalar(lanes)), ir_.getInt64(most));
+    auto* limit = wide(values_.scalar_of_uniform(warp.registers.read(limited.limit)));
+    all = ir_.CreateAnd(all,
+                        limited.is_within ? ir_.CreateICmpSLE(last, limit) : ir_.CreateICmpSLT(last, limit));
+  });
+  return all;
+}
+
+/// Whether none is below (i1): the first of each warp is not, and the last has not wrapped.
+llvm::Value* Terminators::none_is_below(const Limited& limited) {
+  const std::int64_t greatest = isa::is_signed(limited.lanes.type) ? INT32_MAX : UINT32_MAX;
+  llvm::Value* none = ir_.getTrue();
+  for_each_warp(code_, stream_, [&](const StreamWarp& warp) {
+    const WarpValue lanes = warp.registers.read(limited.lanes);
+    const Val first = values_.scalar(lanes),
+              limit = values_.scalar_of_uniform(warp.registers.read(limited.limit));
+    const Val wraps_behind = first.like(greatest - values_.offset_range(lanes.shape).second);
+    const Val is_beyond = limited.is_within ? gt(first, limit) : ge(first, limit);
+    none = ir_.CreateAnd(none, ir_.CreateAnd(is_beyond.v, le(first, wraps_behind).v));
+  });
+  return none;
+}
+
 /// The same where lanes may part.
 void Terminators::split_together(const std::function<void()>& taken, const std::function<void()>& otherwise) {
+  auto *yes = code_.new_block("taken"), *some = code_.new_block("some"), *no = code_.new_block("otherwise"),
+       *apart = code_.new_block("apart");
+  if (const auto limited = limited_lanes()) {
+    auto* at_limit = code_.new_block("at_limit");
+    ir_.CreateCondBr(all_are_below(*limited), limited->are_taken ? yes : no, at_limit);
+    ir_.SetInsertPoint(at_limit);
+    auto* across = code_.new_block("across");
+    ir_.CreateCondBr(none_is_below(*limited), limited->are_taken ? no : yes, across);
+    ir_.SetInsertPoint(across);
+  }
   std::vector<llvm::Value*> bits;
   llvm::Value *every = nullptr, *any = nullptr;
   for_each_warp(code_, stream_, [&](const StreamWarp& warp) {
@@ -113,8 +187,6 @@ void Terminators::split_together(const std::function<void()>& taken, const std::
     bits.push_back(warp.masks.bits(lanes));
   });
   auto word = [&](llvm::Value* part) { return ir_.CreateBitCast(part, ir_.getIntNTy(code_.lanes())); };
-  auto *yes = code_.new_block("taken"), *some = code_.new_block("some"), *no = code_.new_block("otherwise"),
-       *apart = code_.new_block("apart");
   ir_.CreateCondBr(ir_.CreateICmpEQ(word(every), llvm::Constant::getAllOnesValue(word(every)->getType())),
                    yes, some);
   ir_.SetInsertPoint(some);

@@ -1,6 +1,7 @@
 // How blocks end: branches, branches through a table of labels (brx.idx), and lanes that leave.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "jit/branch_parts.h"
@@ -26,6 +27,10 @@ class Terminators {
   void end_or_go_to(BlockId otherwise);
   void end();
   void split_together(const std::function<void()>& taken, const std::function<void()>& otherwise);
+  struct Limited;
+  std::optional<Limited> limited_lanes() const;
+  llvm::Value* all_are_below(const Limited& limited);
+  llvm::Value* none_is_below(const Limited& limited);
   void split(const std::function<void()>& taken, const std::function<void()>& otherwise);
   void find_parts();
   void split_by_scalars(const std::function<void()>& taken, const std::function<void()>& otherwise);

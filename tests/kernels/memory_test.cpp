@@ -430,6 +430,29 @@ TEST_P(Memory, LocalArrays) {
   EXPECT_EQ(contents(out), want);
 }
 
+// What the lanes of an earlier block have allocated is not theirs: all blocks allocate at the same place.
+TEST_P(Memory, StacksBeginEmptyInEachBlock) {
+  load_text(R"(.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry places(.param .u64 out) {
+.reg .b32 %t, %b, %n, %x, %y; .reg .b64 %out, %a, %p, %q;
+  ld.param.u64 %out, [out];
+  mov.u32 %t, %tid.x; mov.u32 %b, %ctaid.x; mov.u32 %n, %ntid.x; mad.lo.u32 %x, %b, %n, %t;
+  mul.wide.u32 %a, %x, 4; add.u64 %out, %out, %a;
+  alloca.u64 %p, 32; st.local.u32 [%p], %x; bar.sync 0;
+  alloca.u64 %q, 16; st.local.u32 [%q], %t; bar.sync 0;
+  ld.local.u32 %y, [%p]; sub.u32 %y, %y, %x; cvt.u32.u64 %x, %q; add.u32 %y, %y, %x;
+  st.global.u32 [%out], %y; ret;
+})");
+  constexpr unsigned kBlocks = 40, kThreads = 96;
+  auto out = buffer(std::vector<std::uint32_t>(kBlocks * kThreads));
+  run(*module().kernel("places"), {.grid = {kBlocks}, .block = {kThreads}}, out);
+  const auto places = contents(out);
+  EXPECT_NE(places[0], 0u);
+  EXPECT_EQ(places, std::vector<std::uint32_t>(kBlocks * kThreads, places[0]));
+}
+
 // proves: K-9c
 TEST_P(Memory, GenericPointersFindTheirSpace) {
   const auto in = inputs(72);

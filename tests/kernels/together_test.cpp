@@ -1,5 +1,8 @@
 // Kernels whose warps run together in one stream of instructions as long as their lanes go the same way: that
 // they do, what they compute where lanes part, and whom a fault names.
+#include <fmt/format.h>
+
+#include <array>
 #include <cstdint>
 #include <numeric>
 
@@ -166,6 +169,100 @@ INNER:
     for (std::uint32_t t = 0; t < 128; ++t)
       want.push_back(4 * std::uint64_t{first + t} + 6 * (8 + t % 32 * 5 + 1));
     ASSERT_EQ(contents(out), want) << first;
+  }
+}
+
+// Lanes that count up to a limit, which scalars decide for whole warps (AVX2, SSE): limits at the ends of
+// what numbers hold, lanes that wrap on the way, warps of which some lanes alone are below. Each adds what it
+// reads in up to kMost turns.
+TEST_P(Together, LimitsOfLanes) {
+  constexpr unsigned kMost = 9;
+  struct Way {
+    const char *compare, *branch;  // the latter goes to TURN, or falls through to it and goes to DONE
+    std::int32_t apart;            // numbers of neighbours
+    bool (*goes_on)(std::uint32_t i, std::uint32_t n);
+  };
+  using S = std::int32_t;
+  const char *again = "@%p bra TURN;", *unless = "@!%p bra TURN;", *leave = "@%p bra DONE; bra.uni TURN;";
+  const Way ways[] = {
+      {"lt.s32", again, 1, [](std::uint32_t i, std::uint32_t n) { return S(i) < S(n); }},
+      {"le.s32", again, 3, [](std::uint32_t i, std::uint32_t n) { return S(i) <= S(n); }},
+      {"lt.u32", again, 1 << 26, [](std::uint32_t i, std::uint32_t n) { return i < n; }},
+      {"le.u32", again, 1, [](std::uint32_t i, std::uint32_t n) { return i <= n; }},
+      {"ge.s32", leave, 1, [](std::uint32_t i, std::uint32_t n) { return S(i) < S(n); }},
+      {"gt.u32", leave, 1, [](std::uint32_t i, std::uint32_t n) { return i <= n; }},
+      {"gt.s32", unless, 1, [](std::uint32_t i, std::uint32_t n) { return S(i) <= S(n); }},
+      {"lt.s32", again, -1, [](std::uint32_t i, std::uint32_t n) { return S(i) < S(n); }},
+      {"gt.s32", again, 1, [](std::uint32_t i, std::uint32_t n) { return S(i) > S(n); }},
+  };
+  for (const Way& way : ways) {
+    load_text(fmt::format(R"(.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry count(.param .u64 in, .param .u64 out, .param .u32 first, .param .u32 step, .param .u32 n)
+{{
+.reg .pred %p;
+.reg .b32 %t, %i, %step, %n, %v, %sum, %turns, %w;
+.reg .b64 %in, %out, %a, %row;
+  ld.param.u64 %in, [in];
+  ld.param.u64 %out, [out];
+  ld.param.u32 %i, [first];
+  ld.param.u32 %step, [step];
+  ld.param.u32 %n, [n];
+  mov.u32 %t, %tid.x;
+  mov.u32 %w, %ntid.x;
+  mul.wide.u32 %row, %w, 4;
+  mul.wide.u32 %a, %t, 4;
+  add.s64 %in, %in, %a;
+  add.s64 %out, %out, %a;
+  mad.lo.u32 %i, %t, {}, %i;
+  mov.u32 %sum, 0;
+  mov.u32 %turns, 0;
+TURN:
+  setp.eq.u32 %p, %turns, {};
+  @%p bra DONE;
+  add.u32 %turns, %turns, 1;
+  ld.global.u32 %v, [%in];
+  add.s64 %in, %in, %row;
+  add.u32 %sum, %sum, %v;
+  add.u32 %i, %i, %step;
+  setp.{} %p, %i, %n;
+  {}
+DONE:
+  st.global.u32 [%out], %sum;
+  ret;
+}})",
+                          way.apart, kMost, way.compare, way.branch));
+    for (const auto& [first, step, n] :
+         {std::array{0u, 128u, 1000u},
+          {0u, 128u, 1023u},
+          {0u, 128u, 0xffffff9cu},          // -100
+          {0xfffffe0cu, 128u, 300u},        // from -500
+          {0x7fffff00u, 32u, 0x7fffffffu},  // a limit of signed numbers
+          {0x7fffff00u, 32u, 0x7ffffff0u},  // beyond which they wrap
+          {0x7fffff80u, 64u, 0x80000020u},
+          {0xffffff00u, 32u, 0xffffffffu},  // and of unsigned ones
+          {0xfffffe80u, 64u, 0xffffffe8u},
+          {0x80000000u, 1u << 28, 0x78000000u},
+          {0x80000010u, 0u, 100u},   // lanes that count down wrap
+          {0u, 128u, 960u},          // one lane of a warp is at the limit, none below
+          {0x7fffff80u, 16u, 100u},  // the last have wrapped, and are below again
+          {0xffffff80u, 16u, 100u},
+          {900u, ~127u, 130u}})
+      for (unsigned threads : {128u, 96u, 48u}) {
+        const auto in = numbers(std::size_t{kMost} * threads, first + n);
+        auto from = buffer(in), out = buffer(std::vector<std::uint32_t>(threads));
+        const auto report =
+            run(*module().kernel("count"), {.grid = {1}, .block = {threads}}, from, out, first, step, n);
+        EXPECT_EQ(report.warps_together, threads == 128 ? wanted() : 0) << way.compare;
+        std::vector<std::uint32_t> want(threads);
+        for (unsigned t = 0; t < threads; ++t) {
+          std::uint32_t i = first + t * static_cast<std::uint32_t>(way.apart);
+          for (unsigned turn = 0; turn < kMost && (turn == 0 || way.goes_on(i, n)); ++turn, i += step)
+            want[t] += in[turn * threads + t];
+        }
+        ASSERT_EQ(contents(out), want) << way.compare << ' ' << way.branch << ' ' << threads << ' ' << n;
+      }
   }
 }
 
