@@ -1,3 +1,4 @@
+// Long, as all of it looks at one model of a stretch: its vectors, what an order costs, its strands.
 #include "jit/reuse_order.h"
 
 #include <llvm/Analysis/LoopInfo.h>
