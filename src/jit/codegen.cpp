@@ -35,6 +35,7 @@
 #include "jit/fused.h"
 #include "jit/halved_stores.h"
 #include "jit/interleaved.h"
+#include "jit/lane_branches.h"
 #include "jit/merge_selects.h"
 #include "jit/near_gathers.h"
 #include "jit/prefetch.h"
@@ -388,6 +389,7 @@ Compilation::Outcome generate_object(llvm::Module& module, const HostTarget& tar
   load_constants(module, tier == Tier::quick ? LoadedConstants::all : LoadedConstants::by_lane);
   optimised = processor_milliseconds();
   const std::size_t left = module.getInstructionCount();
+  if (!target.simd.mask_registers) branch_per_lane(module);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager emission;

@@ -1,3 +1,4 @@
+// Long, as all of it looks at one model of a stretch: its vectors, what an order costs, its strands.
 #include "jit/reuse_order.h"
 
 #include <llvm/Analysis/LoopInfo.h>
@@ -6,11 +7,14 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+
+#include "jit/baseline/flow.h"
 
 namespace raddle::jit {
 namespace {
@@ -305,34 +309,97 @@ class Strands {
   }
 
   /// Each with all that supplies it, in the order that there is. Nothing if there are not some long ones.
-  std::vector<Instructions> all() {
+  std::vector<Instructions> each() {
     constexpr unsigned kMost = 8, kLeastShare = 32;
-    std::unordered_map<unsigned, unsigned> sizes;
-    for (unsigned n = 0; n < nodes_.size(); ++n)
-      if (!nodes_[n].supplies) ++sizes[first(n)];
-    std::vector<unsigned> strands;
-    for (unsigned n = 0; n < nodes_.size(); ++n)
-      if (first(n) == n && sizes[n] > nodes_.size() / kLeastShare) strands.push_back(n);
-    if (strands.size() < 2 || strands.size() > kMost) return {};
-    std::vector<Instructions> found;
-    for (const unsigned strand : strands) found.push_back(instructions_of(strand, strands));
-    return found;
+    std::vector<Bundle> alone;
+    for (const Strand& strand : longer_than(nodes_.size() / kLeastShare)) alone.push_back({strand.first});
+    if (alone.size() < 2 || alone.size() > kMost) return {};
+    return instructions_of(alone);
+  }
+
+  /// Where there are more, sums of a matrix say: so many together. Nothing if that is all, or if there are
+  /// too many to bundle in time.
+  std::vector<Instructions> bundles(unsigned size) {
+    constexpr unsigned kShortest = 8, kMost = 128;
+    const std::vector<Strand> strands = longer_than(kShortest);
+    if (strands.size() <= size || strands.size() > kMost) return {};
+    return instructions_of(bundled(strands, size));
   }
 
  private:
+  struct Strand {
+    unsigned first;                  ///< its number
+    std::size_t size = 0;            ///< without what supplies it
+    std::vector<unsigned> supplies;  ///< that it reads, each once
+  };
+  using Bundle = std::vector<unsigned>;  // numbers of strands
+
   unsigned first(unsigned n) {
     while (first_[n] != n) n = first_[n] = first_[first_[n]];
     return n;
   }
 
-  /// The first one has what is in none, too.
-  Instructions instructions_of(unsigned strand, const std::vector<unsigned>& strands) {
+  std::vector<Strand> longer_than(std::size_t size) {
+    std::vector<Strand> found;
+    std::unordered_map<unsigned, std::size_t> places;
+    for (unsigned n = 0; n < nodes_.size(); ++n) {
+      if (nodes_[n].supplies) continue;
+      const auto [place, is_new] = places.emplace(first(n), found.size());
+      if (is_new) found.push_back({.first = first(n), .supplies = {}});
+      Strand& strand = found[place->second];
+      ++strand.size;
+      std::ranges::copy_if(nodes_[n].needs, std::back_inserter(strand.supplies),
+                           [&](unsigned need) { return nodes_[need].supplies; });
+    }
+    std::erase_if(found, [&](const Strand& strand) { return strand.size <= size; });
+    for (Strand& strand : found) {
+      std::ranges::sort(strand.supplies);
+      const auto again = std::ranges::unique(strand.supplies);
+      strand.supplies.erase(again.begin(), again.end());
+    }
+    return found;
+  }
+
+  /// Adds to a bundle what reads least that the others in it do not.
+  static std::vector<Bundle> bundled(std::vector<Strand> strands, unsigned size) {
+    std::vector<Bundle> bundles;
+    while (!strands.empty()) {
+      std::unordered_set<unsigned> supplied;
+      const auto further = [&](const Strand& strand) {
+        return std::ranges::count_if(strand.supplies, [&](unsigned n) { return !supplied.contains(n); });
+      };
+      bundles.emplace_back();
+      while (bundles.back().size() < size && !strands.empty()) {
+        const auto next = std::ranges::min_element(strands, {}, further);
+        bundles.back().push_back(next->first);
+        supplied.insert(next->supplies.begin(), next->supplies.end());
+        strands.erase(next);
+      }
+    }
+    return bundles;
+  }
+
+  /// The first bundle has what is in none, too.
+  std::vector<Instructions> instructions_of(const std::vector<Bundle>& bundles) {
+    std::unordered_map<unsigned, std::size_t> bundle_of;
+    for (std::size_t b = 0; b < bundles.size(); ++b)
+      for (const unsigned strand : bundles[b]) bundle_of[strand] = b;
+    std::vector<Instructions> found;
+    for (std::size_t b = 0; b < bundles.size(); ++b)
+      found.push_back(with_supplies([&](unsigned n) {
+        if (nodes_[n].supplies) return b == 0 && nodes_[n].users.empty();
+        const auto bundle = bundle_of.find(first(n));
+        return bundle == bundle_of.end() ? b == 0 : bundle->second == b;
+      }));
+    return found;
+  }
+
+  /// @param is_wanted  (number)
+  template <class IsWanted>
+  Instructions with_supplies(const IsWanted& is_wanted) const {
     std::vector<bool> taken(nodes_.size());
     for (auto n = static_cast<unsigned>(nodes_.size()); n-- > 0;) {
-      const bool rest = strand == strands.front() &&
-                        (nodes_[n].supplies ? nodes_[n].users.empty()
-                                            : std::ranges::find(strands, first(n)) == strands.end());
-      if (rest || (!nodes_[n].supplies && first(n) == strand)) taken[n] = true;
+      if (is_wanted(n)) taken[n] = true;
       if (taken[n])
         for (const unsigned need : nodes_[n].needs) taken[need] = true;
     }
@@ -346,11 +413,12 @@ class Strands {
   std::vector<unsigned> first_;
 };
 
-/// Nothing where the stretch has no strands.
-Order order_by_strands(const Stretch& stretch, unsigned vector_bits) {
+/// Each in its best order. Nothing of nothing.
+Order one_after_the_other(const Stretch& stretch, const std::vector<Instructions>& strands,
+                          unsigned vector_bits) {
   Order all;
   std::unordered_set<const llvm::Instruction*> made;
-  for (const Instructions& strand : Strands(stretch).all()) {
+  for (const Instructions& strand : strands) {
     Order one = best_order(Stretch(strand, vector_bits, &stretch), registers_of(vector_bits));
     all.traffic += one.traffic;
     for (const llvm::Instruction* i : strand)
@@ -358,6 +426,21 @@ Order order_by_strands(const Stretch& stretch, unsigned vector_bits) {
     all.strands.push_back(std::move(one.strands.front()));
   }
   return all;
+}
+
+/// Nothing where the stretch has no strands.
+Order order_by_strands(const Stretch& stretch, unsigned vector_bits) {
+  Strands strands(stretch);
+  Order best = one_after_the_other(stretch, strands.each(), vector_bits);
+  if (!best.strands.empty()) return best;
+  for (const unsigned size : {12U, 8U, 6U, 4U}) {
+    Order other = one_after_the_other(stretch, strands.bundles(size), vector_bits);
+    if (other.strands.empty()) continue;
+    other.traffic +=
+        static_cast<unsigned>(other.strands.size()) * registers_of(vector_bits);  // left to the next
+    if (best.strands.empty() || other.traffic < best.traffic) best = std::move(other);
+  }
+  return best;
 }
 
 /// Puts strands before `end`. What several need, each but the first makes anew, and behind a fence, which is
@@ -392,21 +475,20 @@ void lay_out(const std::vector<Instructions>& strands, llvm::Instruction* end) {
 }
 
 /// @returns whether the stretch has another order now
-bool reorder(llvm::ArrayRef<llvm::Instruction*> instructions, unsigned vector_bits) {
+bool reorder(llvm::ArrayRef<llvm::Instruction*> instructions, unsigned vector_bits, unsigned least_gain) {
   const unsigned registers = registers_of(vector_bits);
-  constexpr unsigned kLeastGain = 32;
   if (instructions.size() < kShortest || instructions.size() > kLongest) return false;
   const Stretch stretch(instructions, vector_bits);
   if (stretch.values().size() <= registers) return false;
   std::vector<unsigned> order(instructions.size());
   for (unsigned n = 0; n < order.size(); ++n) order[n] = n;
   const unsigned before = traffic_of(stretch, order, registers);
-  if (before < kLeastGain) return false;
+  if (before < least_gain) return false;
   Order other = vector_bits == 512 ? best_order(stretch, registers) : order_by_strands(stretch, vector_bits);
   if (other.strands.empty()) return false;
   // By strands more must be gained, as the processor sees less of one when it is at another.
   const auto size = static_cast<unsigned>(instructions.size()), share = other.strands.size() > 1 ? 5U : 10U;
-  if (other.traffic + std::max({kLeastGain, before / 4, size / share}) > before) return false;
+  if (other.traffic + std::max({least_gain, before / 4, size / share}) > before) return false;
   lay_out(other.strands, instructions.back()->getNextNode());
   return true;
 }
@@ -418,7 +500,7 @@ bool stands(const llvm::Instruction& i) {
   return i.mayHaveSideEffects() && !(intrinsic && intrinsic->getIntrinsicID() == llvm::Intrinsic::prefetch);
 }
 
-bool reorder(llvm::BasicBlock& block, unsigned vector_bits) {
+bool reorder(llvm::BasicBlock& block, unsigned vector_bits, unsigned least_gain) {
   bool changed = false;
   std::vector<llvm::Instruction*> stretch;
   std::vector<std::vector<llvm::Instruction*>> all;
@@ -430,8 +512,31 @@ bool reorder(llvm::BasicBlock& block, unsigned vector_bits) {
       stretch.clear();
     }
   }
-  for (const auto& each : all) changed = reorder(each, vector_bits) || changed;
+  for (const auto& each : all) changed = reorder(each, vector_bits, least_gain) || changed;
   return changed;
+}
+
+struct Candidate {
+  llvm::BasicBlock* block;
+  unsigned least_gain;
+};
+
+/// Blocks of loops; with few registers also what runs once or more often in each call, as a loop with a
+/// barrier is none of LLVM's: the function is entered behind it anew. There it must be worth more, for the
+/// kernel then does without LLVM's scheduler.
+std::vector<Candidate> candidates_in(llvm::Function& function, const llvm::LoopInfo& loops,
+                                     unsigned vector_bits) {
+  constexpr unsigned kOfLoop = 32, kOfOthers = 512;
+  std::vector<Candidate> found;
+  for (llvm::BasicBlock& block : function)
+    if (loops.getLoopFor(&block) != nullptr) found.push_back({&block, kOfLoop});
+  if (vector_bits == 512) return found;
+  const baseline::Flow flow(function);
+  auto of_block = flow.blocks.begin();
+  for (llvm::BasicBlock& block : function)
+    if ((of_block++)->frequency >= 1 && loops.getLoopFor(&block) == nullptr)
+      found.push_back({&block, kOfOthers});
+  return found;
 }
 
 }  // namespace
@@ -440,8 +545,8 @@ llvm::PreservedAnalyses OrderForReuse::run(llvm::Function& function,
                                            llvm::FunctionAnalysisManager& analyses) {
   const auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
   bool changed = false;
-  for (llvm::BasicBlock& block : function)
-    if (loops.getLoopFor(&block) != nullptr) changed = reorder(block, vector_bits_) || changed;
+  for (const auto [block, least_gain] : candidates_in(function, loops, vector_bits_))
+    changed = reorder(*block, vector_bits_, least_gain) || changed;
   if (!changed) return llvm::PreservedAnalyses::all();
   function.addFnAttr(kOrdered);
   return llvm::PreservedAnalyses::allInSet<llvm::CFGAnalyses>();

@@ -2,7 +2,7 @@
 // keep matrices in registers are unrolled: all of one sum, then all of the next, so that what both multiply
 // with goes through memory once for each sum. LLVM's scheduler keeps to that or makes it worse. Where another
 // order of the same instructions has less to fetch and to put away, it is taken. Of 16 registers the parts of
-// a warp would each have too few: one part comes after the other.
+// a warp would each have too few: one part comes after the other, and a matrix's sums some at a time.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

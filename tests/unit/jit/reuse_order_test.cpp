@@ -180,6 +180,84 @@ TEST(ReuseOrder, APartAloneStays) {
   EXPECT_EQ(found.fences, 0);
 }
 
+constexpr unsigned kRows = 8, kColumns = 4;  // of a matrix of sums
+
+/// A block that sums a matrix: each step multiplies each row's number, from memory, by each column's vector.
+/// The sums of a row and of a column lie far from each other.
+/// @param turns  whether the block is a loop
+/// @param weight  of the branch to it, of 2,000
+std::string summing_matrix(unsigned steps, bool turns, unsigned weight = 1000) {
+  std::string body, after;
+  const auto last = [](unsigned sum, unsigned step) {
+    return step == 0 ? "zeroinitializer" : fmt::format("%s{}.{}", sum, step - 1);
+  };
+  for (unsigned step = 0; step < steps; ++step) {
+    for (unsigned row = 0; row < kRows; ++row)
+      body += fmt::format(
+          "  %n{0} = load float, ptr getelementptr (float, ptr @rows, i64 {0})\n"
+          "  %i{0} = insertelement <8 x float> poison, float %n{0}, i64 0\n"
+          "  %r{0} = shufflevector <8 x float> %i{0}, <8 x float> poison, <8 x i32> zeroinitializer\n",
+          step * kRows + row);
+    for (unsigned column = 0; column < kColumns; ++column)
+      body += fmt::format("  %c{0} = load <8 x float>, ptr getelementptr (<8 x float>, ptr @row, i64 {0})\n",
+                          step * kColumns + column);
+    for (unsigned sum = 0; sum < kRows * kColumns; ++sum)
+      body += fmt::format(
+          "  %s{0}.{1} = call <8 x float> @llvm.fma.v8f32(<8 x float> %r{2}, <8 x float> %c{3}, "
+          "<8 x float> {4})\n",
+          sum, step, step * kRows + sum * 3 % kRows, step * kColumns + (sum / 8 + sum) % kColumns,
+          last(sum, step));
+  }
+  for (unsigned sum = 0; sum < kRows * kColumns; ++sum)
+    after += fmt::format(
+        "  %o{0} = getelementptr <8 x float>, ptr %to, i64 {0}\n  store <8 x float> {1}, ptr %o{0}\n", sum,
+        last(sum, steps));
+  return fmt::format(
+      "declare <8 x float> @llvm.fma.v8f32(<8 x float>, <8 x float>, <8 x float>)\n"
+      "@rows = external global float\n@row = external global <8 x float>\n"
+      "define void @f(ptr %to, i1 %sums, i1 %more) {{\n  br i1 %sums, label %block, label %end, !prof !0\n"
+      "block:\n{}{}  br i1 %more, label %{}, label %end\nend:\n  ret void\n}}\n"
+      "!0 = !{{!\"branch_weights\", i32 {}, i32 {}}}\n",
+      body, after, turns ? "block" : "end", weight, 2000 - weight);
+}
+
+struct Bundles {
+  bool keeps;
+  unsigned fences;
+  unsigned loads;
+};
+
+Bundles after_matrix(const std::string& text) {
+  llvm::LLVMContext context;
+  const auto module = ordered(text, 256, context);
+  Bundles found{.keeps = keeps_order(*module)};
+  for (llvm::Instruction& i : llvm::instructions(*module->getFunction("f"))) {
+    found.loads += llvm::isa<llvm::LoadInst>(i);
+    found.fences += llvm::isa<llvm::FenceInst>(i);
+  }
+  return found;
+}
+
+TEST(ReuseOrder, SumsOfAMatrixShareWhatTheyReadInBundles) {
+  const Bundles found = after_matrix(summing_matrix(32, true));
+  EXPECT_TRUE(found.keeps);
+  EXPECT_EQ(found.fences, 3);
+  EXPECT_LE(found.loads, 4 * 32 * 7);  // eight sums in turn would read all rows and columns
+}
+
+TEST(ReuseOrder, ABarriersLoopIsNoneOfLLVMs) {
+  const Bundles found = after_matrix(summing_matrix(32, false));
+  EXPECT_TRUE(found.keeps);
+  EXPECT_EQ(found.fences, 3);
+}
+
+TEST(ReuseOrder, WhatIsInNoLoopMustSaveMore) {
+  EXPECT_TRUE(after_matrix(summing_matrix(12, true)).keeps);
+  EXPECT_FALSE(after_matrix(summing_matrix(12, false)).keeps);
+}
+
+TEST(ReuseOrder, WhatHardlyRunsStays) { EXPECT_FALSE(after_matrix(summing_matrix(32, false, 1)).keeps); }
+
 TEST(ReuseOrder, NotAcrossStores) {
   const Result result = after(64, "  store volatile i32 0, ptr %other\n");
   EXPECT_FALSE(result.keeps);
