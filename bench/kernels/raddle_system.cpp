@@ -155,7 +155,8 @@ Result<std::unique_ptr<System>> make_raddle_system(std::string_view name, std::s
                   .tier = "optimised",
                   .code_cache = "off",
                   .workers = core_count(),
-                  .translation = windowed ? raddle::Translation::windowed : raddle::Translation::direct}));
+                  .translation = windowed ? raddle::Translation::windowed : raddle::Translation::direct,
+                  .bounds = raddle::Bounds::hardware}));  // as CUDA programs have it
   return std::unique_ptr<System>(std::make_unique<RaddleSystem>(std::move(device), name));
 }
 

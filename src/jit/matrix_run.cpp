@@ -11,6 +11,9 @@
 #include "jit/matrix_words.h"
 
 namespace raddle::jit {
+
+using isa::Mod;
+
 namespace {
 
 /// Counts of the matrices that a run names.

@@ -79,15 +79,17 @@ Result<DevicePtr> DeviceMemory::allocate_constants(std::uint64_t bytes, std::str
 
 // Around it is nothing for a gigabyte (device_space.h). The memory ends as close to the end of its last page
 // as its alignment allows, so that running over the end faults; large ones start on a huge page. Where bounds
-// are the hardware's, all do, and have whole ones.
+// are the hardware's, all start in the first page of one, and have whole ones.
 Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string_view name) {
   const std::uint64_t alignment = bytes >= kGpuPage || !is_exact() ? kGpuPage : kPage;
-  const std::uint64_t body = is_exact() ? whole_pages(bytes) : round_up(bytes, kGpuPage);
+  const std::uint64_t start = is_exact() ? 0 : next_start_in_page();
+  const std::uint64_t body =
+      is_exact() ? whole_pages(bytes) : std::max(round_up(bytes, kGpuPage), whole_pages(start + bytes));
   std::byte* const memory = addresses_.take_memory(body, alignment);
   if (memory == nullptr)
     return Error::make(ErrorCode::out_of_memory, "the host has no {} bytes for device memory", bytes);
   if (bytes >= kGpuPage) madvise(memory, body, MADV_HUGEPAGE);
-  const std::uint64_t slack = alignment == kPage ? (body - bytes) / kAlignment * kAlignment : 0;
+  const std::uint64_t slack = alignment == kPage ? (body - bytes) / kAlignment * kAlignment : start;
   const DevicePtr address{number(memory) + slack};
   Entry& entry = entries_[address.value];
   entry.allocation = {address, bytes, std::string(name), false, next_id()};
@@ -96,6 +98,11 @@ Result<DevicePtr> DeviceMemory::allocate_mapped(std::uint64_t bytes, std::string
   used_ += bytes;
   return address;
 }
+
+/// Processors compare the lowest 12 bits of a load's address with those of stores that are under way, and
+/// let the load wait where they agree (docs/adr/0165). Eight arrays in a row begin in different places, those
+/// next to each other at least a KiB apart.
+std::uint64_t DeviceMemory::next_start_in_page() { return mapped_++ * 3 * kGpuAlignment % kPage; }
 
 bool DeviceMemory::grow_pool() {
   std::byte* const map = addresses_.take_memory(kSlabBytes);

@@ -96,6 +96,7 @@ class DeviceMemory {
   bool is_exact() const { return bounds_ == Bounds::exact; }
   void give_back(const Entry& entry);
   Result<DevicePtr> allocate_mapped(std::uint64_t bytes, std::string_view name);
+  std::uint64_t next_start_in_page();
   const Entry* entry_at(std::uint64_t address) const;
   Result<DevicePtr> allocate_pooled(std::uint64_t bytes, std::string_view name);
   bool grow_pool();
@@ -108,6 +109,7 @@ class DeviceMemory {
   std::map<std::uint64_t, Entry> entries_;        // by address
   std::vector<std::vector<std::uint64_t>> free_;  // pooled chunks by size class
   std::vector<Slab> slabs_;
+  std::uint64_t mapped_ = 0;  // how many have had a mapping of their own
   std::uint64_t slab_next_ = 0, slab_end_ = 0;
 };
 
