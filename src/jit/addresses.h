@@ -46,6 +46,9 @@ class Addresses {
   exec::Access note();
   /// Whether the launch wants stores that go past the host's caches (i32).
   llvm::Value* past_caches() { return spaces_.past_caches(); }
+  /// Where the CTA's shared memory lies (i64), and how much it is (i32).
+  llvm::Value* shared_base() { return spaces_.shared_base(); }
+  llvm::Value* shared_bytes() { return spaces_.shared_bytes(); }
 
  private:
   WarpAccess begin(const ptx::Operand& address, isa::Mod space, std::uint32_t bytes,

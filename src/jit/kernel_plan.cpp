@@ -73,6 +73,8 @@ bool is_whole_cluster_barrier(const FunctionPlan& plan, const ptx::Function& uns
   return true;
 }
 
+/// Copies that land when it suits them, and what goes with them.
+bool is_asynchronous(const ptx::Instruction& i) { return i.opcode->row->text->scope == isa::Scope::async; }
 }  // namespace
 
 KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::KernelNeeds& needs,
@@ -96,6 +98,8 @@ KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::Kerne
   choose_together(needs, simd, together);
   if (kind_ != BlockKind::fibers && !late_copies && !modelled)
     bytes_past_caches_ = stored_bytes(function(kernel).function, function(kernel).order);
+  owns_shared_memory_ = !clustered && !late_copies && needs.callees.empty() && !open_depth &&
+                        std::ranges::none_of(m.functions[k].instructions, is_asynchronous);
 }
 
 /// As it is compiled.

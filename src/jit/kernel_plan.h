@@ -44,6 +44,9 @@ class KernelPlan {
   /// What the kernel is said to store when it is asked whether its unseen stores go past the host's caches
   /// (LaunchContext::past_caches): bytes of a thread. 0: none does.
   std::uint32_t bytes_past_caches() const { return bytes_past_caches_; }
+  /// While a warp's code runs, nobody else writes to its CTA's shared memory: it belongs to one worker (ADR
+  /// 0012), which no other CTA and no copy reaches.
+  bool owns_shared_memory() const { return owns_shared_memory_; }
   bool functions_may_exit() const { return functions_may_exit_; }  ///< a device function executes `exit`
   /// Known at compile time: all 32 lanes run b, so that its accesses need no masks.
   bool runs_all(const FunctionPlan& plan, BlockId b) const {
@@ -66,7 +69,7 @@ class KernelPlan {
   exec::BlockKind kind_ = exec::BlockKind::loops;
   std::unique_ptr<const FunctionPlan> together_;
   std::optional<Prelude> prelude_;
-  bool functions_may_exit_ = false;
+  bool functions_may_exit_ = false, owns_shared_memory_ = false;
   std::uint32_t bytes_past_caches_ = 0;
 };
 

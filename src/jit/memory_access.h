@@ -71,6 +71,7 @@ class MemoryAccess {
   Access wrapped(Access a);
   Access by_all(Access a);
   llvm::Value* made_by_all(const Access& a);
+  bool made_by_some(const Access& a) const;
   Parts load_by_mask(const Access& a, const std::function<Parts(const Access&)>& load);
   void store_by_mask(const Access& a, const std::function<void(const Access&)>& store);
   /// Each instruction once, however often it is written.
@@ -83,7 +84,9 @@ class MemoryAccess {
   bool has_runs(const Access& a) const;
   std::int64_t offset_in_part(const Access& a, unsigned p, unsigned lane) const;
   llvm::Value* window_mask(const Access& a, const Window& w, unsigned p);
+  llvm::Value* window_mask(const Access& a, const Window& w, llvm::Value* lanes);
   Window padded(Window w) const;
+  Window in_whole_vectors(Window w) const;
   LaneRun whole_part(const Window& w, const Access& a, unsigned p) const;
   llvm::Value* base_of(const Access& a, const Window& w, unsigned p);
   Parts load_windows(const Access& a);
@@ -91,12 +94,21 @@ class MemoryAccess {
   Parts load_near(const Access& a);
   std::vector<llvm::Value*> load_one_place(const Access& a, llvm::Value* base, unsigned p);
   void store_near(const Access& a, const Parts& values);
-  enum class Way : std::uint8_t { through_caches, past_caches };
+  enum class Way : std::uint8_t {
+    through_caches,
+    past_caches,
+    with_the_rest,  ///< whole windows: what no lane writes is read, and written as it was
+  };
   void store_windows(const Access& a, const Parts& values, Way way);
   bool may_go_past_caches(const Access& a) const;
   unsigned parts_of_line(const Access& a) const;
   bool covers_lines(const Access& a) const;
   llvm::Value* goes_past_caches(const Access& a);
+  bool may_write_the_rest(const Access& a) const;
+  llvm::Value* lies_in_shared_memory(const Access& a);
+  void store_some(const Access& a, const Parts& values);
+  llvm::Value* words_of(const Access& a, unsigned p);
+  void store_with_the_rest(const Access& a, llvm::Value* window, llvm::Value* at, llvm::Value* written);
   llvm::Instruction* may_prefetch(llvm::Instruction* access);
   bool is_stream() const;
   llvm::Value* step_of_turn(const ptx::Operand& address);

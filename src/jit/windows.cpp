@@ -84,6 +84,11 @@ bool MemoryAccess::has_runs(const Access& a) const {
 
 /// Elements of the window that an active lane reads or writes.
 llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigned p) {
+  return window_mask(a, w, a.mask[p]);
+}
+
+/// @param lanes  all bits of a lane are set where it is active, else none
+llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, llvm::Value* lanes) {
   std::vector<std::vector<int>> claims;  // [round][element]: a lane that uses it, or none
   for (unsigned l = 0; l < code_.lanes(); ++l)
     for (unsigned e = 0; e < a.count; ++e) {
@@ -94,10 +99,10 @@ llvm::Value* MemoryAccess::window_mask(const Access& a, const Window& w, unsigne
         claims.emplace_back(w.size, static_cast<int>(code_.lanes()));  // lanes(): an element of `none`
       claims[round][index] = static_cast<int>(l);
     }
-  auto* none = llvm::Constant::getNullValue(a.mask[p]->getType());
+  auto* none = llvm::Constant::getNullValue(lanes->getType());
   llvm::Value* mask = nullptr;
   for (const auto& claim : claims) {
-    auto* m = ir_.CreateShuffleVector(a.mask[p], none, claim);
+    auto* m = ir_.CreateShuffleVector(lanes, none, claim);
     mask = mask ? ir_.CreateOr(mask, m) : m;
   }
   return mask;
@@ -211,6 +216,12 @@ MemoryAccess::Access MemoryAccess::by_all(Access a) {
   return a;
 }
 
+/// Not by all lanes, as far as is known, on a host without mask registers.
+bool MemoryAccess::made_by_some(const Access& a) const {
+  return !code_.has_mask_registers() &&
+         std::ranges::any_of(a.mask, [](llvm::Value* part) { return !llvm::isa<llvm::Constant>(part); });
+}
+
 /// Whether an access has a way of its own for when all lanes make it (i1); null: it needs none.
 llvm::Value* MemoryAccess::made_by_all(const Access& a) {
   if (code_.has_mask_registers()) return nullptr;
@@ -242,11 +253,41 @@ MemoryAccess::Parts MemoryAccess::load_near(const Access& a) {
 
 void MemoryAccess::store_near(const Access& a, const Parts& values) {
   if (!has_windows(a, true)) return has_rows(a) ? store_near_rows(a, values) : store_wide_lanes(a, values);
-  const auto store = [&] {
-    store_by_mask(a, [&](const Access& some) { store_windows(some, values, Way::through_caches); });
-  };
+  const auto store = [&] { store_by_mask(a, [&](const Access& some) { store_some(some, values); }); };
   if (!may_go_past_caches(a)) return store();
   code_.if_else(goes_past_caches(a), [&] { store_windows(by_all(a), values, Way::past_caches); }, store);
+}
+
+/// Hosts without mask registers take dozens of instructions for a vector stored under a mask (AMD's), or a
+/// branch for each lane (SSE). In shared memory, where nobody looks, all of a window may be written.
+void MemoryAccess::store_some(const Access& a, const Parts& values) {
+  const auto by_mask = [&] { store_windows(a, values, Way::through_caches); };
+  if (!may_write_the_rest(a)) return by_mask();
+  code_.if_else(lies_in_shared_memory(a), [&] { store_windows(a, values, Way::with_the_rest); }, by_mask);
+}
+
+bool MemoryAccess::may_write_the_rest(const Access& a) const {
+  const Mod space = cursor_.opcode().get(ModKind::space);
+  const bool is_shared = space != Mod::none && ptx::space_of(space) == ptx::Space::shared;
+  return made_by_some(a) && is_shared && !a.address.shape.per_part && module_.kernel.owns_shared_memory();
+}
+
+/// Whether the windows of all parts do (i1).
+llvm::Value* MemoryAccess::lies_in_shared_memory(const Access& a) {
+  const Shape& shape = a.address.shape;
+  std::int64_t least = 0, most = 0;
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    const Window w = in_whole_vectors(window_of(a, p));
+    const std::int64_t first = shape.offset(p * code_.lanes()) - shape.offset(0) + w.first;
+    least = p == 0 ? first : std::min(least, first);
+    most = std::max(p == 0 ? first : most, first + std::int64_t{w.size} * a.bytes);
+  }
+  auto* start =
+      ir_.CreateAdd(values_.scalar(a.address, 0).v, ir_.getInt64(static_cast<std::uint64_t>(least)));
+  auto* bytes = ir_.CreateZExt(addresses_.shared_bytes(), ir_.getInt64Ty());
+  auto* starts = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, bytes,
+                                           ir_.getInt64(static_cast<std::uint64_t>(most - least - 1)));
+  return ir_.CreateICmpULT(ir_.CreateSub(start, addresses_.shared_base()), starts);
 }
 
 /// Whether a store may write whole lines that nobody looks at before the worker orders them, and that the
@@ -338,7 +379,7 @@ MemoryAccess::Parts MemoryAccess::load_runs(const Access& a) {
 void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) {
   auto* element = ir_.getIntNTy(a.bytes * 8);
   for (unsigned p = 0; p < code_.parts(); ++p) {
-    const Window w = padded(window_of(a, p));
+    const Window w = way == Way::with_the_rest ? in_whole_vectors(window_of(a, p)) : padded(window_of(a, p));
     llvm::Value* base = base_of(a, w, p);
     llvm::Value* window = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, w.size));
     for (unsigned e = 0; e < a.count; ++e) {
@@ -355,6 +396,10 @@ void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) 
                          llvm::MDNode::get(ir_.getContext(), llvm::ConstantAsMetadata::get(ir_.getInt32(1))));
       continue;
     }
+    if (way == Way::with_the_rest) {
+      store_with_the_rest(a, window, code_.pointer(base), window_mask(a, w, words_of(a, p)));
+      continue;
+    }
     auto* mask = window_mask(a, w, p);
     code_.for_lanes(whole_part(w, a, p), [&] {
       return ir_.CreateMaskedStore(window, code_.pointer(base), llvm::Align(a.bytes), mask);
@@ -362,10 +407,28 @@ void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) 
   }
 }
 
+/// Which lanes are active, as numbers of an element's size: LLVM makes more of a mask's bits.
+llvm::Value* MemoryAccess::words_of(const Access& a, unsigned p) {
+  return ir_.CreateSExt(a.mask[p], code_.vector_of(ir_.getIntNTy(a.bytes * 8)));
+}
+
+/// @param written  has the sign of what lanes write
+void MemoryAccess::store_with_the_rest(const Access& a, llvm::Value* window, llvm::Value* at,
+                                       llvm::Value* written) {
+  const llvm::Align alignment(a.bytes);
+  auto* rest = ir_.CreateAlignedLoad(window->getType(), at, alignment);
+  auto* is_written = ir_.CreateICmpSLT(written, llvm::Constant::getNullValue(written->getType()));
+  ir_.CreateAlignedStore(ir_.CreateSelect(is_written, window, rest), at, alignment);
+}
+
 /// Whole vectors of the host, where a mask keeps accesses from what is none of the window.
 MemoryAccess::Window MemoryAccess::padded(Window w) const {
+  return code_.has_mask_registers() ? in_whole_vectors(w) : w;
+}
+
+MemoryAccess::Window MemoryAccess::in_whole_vectors(Window w) const {
   const unsigned lanes = code_.lanes();
-  if (code_.has_mask_registers() && w.size > lanes) w.size = (w.size + lanes - 1) / lanes * lanes;
+  if (w.size > lanes) w.size = (w.size + lanes - 1) / lanes * lanes;
   return w;
 }
 
