@@ -1,5 +1,5 @@
-// Stores of some lanes to shared memory, near its ends: hosts without mask registers write whole vectors where
-// these lie in it, and what no lane writes stays as it is.
+// Stores of some lanes to shared memory, near its ends: hosts without mask registers write whole vectors
+// where these lie in it, and what no lane writes stays as it is.
 #include "kernel_test.h"
 
 namespace {
@@ -30,6 +30,14 @@ TEST_P(SharedEdges, OnlyWhatLanesWriteChanges) {
             std::uint32_t{small});
         EXPECT_EQ(contents(out), expected(first, lanes, small)) << first << " " << lanes << " " << small;
       }
+}
+
+TEST_P(SharedEdges, NothingLiesBeforeIt) {
+  auto out = buffer(std::vector<std::uint32_t>(32));
+  run(kernel("shared_edges.ptx", "store_first"), {.grid = {1}, .block = {32}, .shared_bytes = 1024}, out);
+  std::vector<std::uint32_t> want;
+  for (std::uint32_t t = 0; t < 32; ++t) want.push_back(t < 10 ? 0 : t);
+  EXPECT_EQ(contents(out), want);
 }
 
 }  // namespace

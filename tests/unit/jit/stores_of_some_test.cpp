@@ -1,6 +1,8 @@
 // Where hosts without mask registers store whole vectors to shared memory, though some lanes alone write.
 #include <fmt/format.h>
 
+#include <regex>
+
 #include "unit/jit/dump.h"
 
 namespace raddle::jit {
@@ -32,35 +34,40 @@ std::string storing(const std::string& store, const std::string& before = "") {
                      before, store);
 }
 
-/// Whether code asks where shared memory ends: it writes whole vectors there.
-bool writes_whole_vectors(const std::string& ptx, SimdLevel level, bool clustered = false) {
+/// Bytes that a warp's vectors span, of which code asks whether they lie in shared memory, as it writes all
+/// of them. 0: it does not.
+unsigned written(const std::string& ptx, SimdLevel level, bool clustered = false) {
   const std::string text = dump_of("ir", ptx, {.simd = level, .tier = Tier::optimised},
                                    {.block = {64, 1, 1}, .clustered = clustered});
-  return text.find("@llvm.usub.sat.i64") != text.npos;
+  std::smatch asked;
+  const std::regex question(R"(call i64 @llvm\.usub\.sat\.i64\(i64 %\w+, i64 (\d+)\))");
+  return std::regex_search(text, asked, question) ? std::stoul(asked[1]) + 1 : 0;
 }
 
 TEST(StoresOfSome, ToSharedMemoryAreWholeWithoutMaskRegisters) {
-  for (const char* store : {"st.shared.u32 [%w], %n", "st.shared.u32 [%v], %n", "st.shared.u16 [%w], 5"}) {
-    EXPECT_TRUE(writes_whole_vectors(storing(store), SimdLevel::avx2)) << store;
-    EXPECT_TRUE(writes_whole_vectors(storing(store), SimdLevel::sse42)) << store;
-    EXPECT_FALSE(writes_whole_vectors(storing(store), SimdLevel::avx512)) << store;
+  for (const auto& [store, bytes] : {std::pair("st.shared.u32 [%w], %n", 128u),
+                                     {"st.shared.u32 [%v], %n", 256u},
+                                     {"st.shared.u16 [%w], 5", 128u}}) {
+    EXPECT_EQ(written(storing(store), SimdLevel::avx2), bytes) << store;
+    EXPECT_EQ(written(storing(store), SimdLevel::sse42), bytes) << store;
+    EXPECT_EQ(written(storing(store), SimdLevel::avx512), 0u) << store;
   }
 }
 
 TEST(StoresOfSome, NotToOtherMemory) {
-  EXPECT_FALSE(writes_whole_vectors(storing("st.global.u32 [%at], %n"), SimdLevel::avx2));
+  EXPECT_EQ(written(storing("st.global.u32 [%at], %n"), SimdLevel::avx2), 0u);
 }
 
 TEST(StoresOfSome, NotByAllLanes) {
-  EXPECT_FALSE(writes_whole_vectors(storing("bra all; all: st.shared.u32 [%w], %n"), SimdLevel::avx2));
+  EXPECT_EQ(written(storing("bra all; all: st.shared.u32 [%w], %n"), SimdLevel::avx2), 0u);
 }
 
 TEST(StoresOfSome, NotWhereOthersMayWrite) {
   const char* kStore = "st.shared.u32 [%w], %n";
-  EXPECT_FALSE(writes_whole_vectors(storing(kStore), SimdLevel::avx2, true)) << "a CTA of the cluster";
+  EXPECT_EQ(written(storing(kStore), SimdLevel::avx2, true), 0u) << "a CTA of the cluster";
   const char* kCopy =
       "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%w], [%at], 16, [%v];";
-  EXPECT_FALSE(writes_whole_vectors(storing(kStore, kCopy), SimdLevel::avx2)) << "a copy";
+  EXPECT_EQ(written(storing(kStore, kCopy), SimdLevel::avx2), 0u) << "a copy";
 }
 
 }  // namespace
