@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <optional>
 #include <set>
 #include <thread>
 
@@ -381,26 +380,6 @@ TEST(DeviceMemory, AsHardwareHasIt) {
     EXPECT_EQ(memory.describe(end), fmt::format("{} bytes past the end of the allocation {:#x} of {} bytes",
                                                 end - address - bytes, address, bytes));
     EXPECT_TRUE(memory.free({address}).ok());
-  }
-}
-
-// Loads from one array wait for stores to another whose lowest 12 bits agree.
-TEST(DeviceMemory, ArraysInARowBeginElsewhereInTheirPages) {
-  DeviceMemory memory(8ull << 30, DeviceSpace::instance(), Bounds::hardware);
-  for (const std::uint64_t bytes : {64ull << 10, 100'000ull, 2ull << 20, 64ull << 20}) {
-    std::set<std::uint64_t> starts;
-    std::optional<std::uint64_t> last;
-    for (int k = 0; k < 8; ++k) {
-      const std::uint64_t address = memory.allocate(bytes)->value, start = address % 4096;
-      EXPECT_EQ(address % 512, 0u) << bytes;
-      starts.insert(start);
-      if (last) EXPECT_GE(std::min((start - *last) % 4096, (*last - start) % 4096), 1024u) << bytes;
-      last = start;
-      *reinterpret_cast<volatile char*>(address + bytes - 1) = 1;
-      const std::uint64_t end = std::max(round_up(bytes, 2 << 20), round_up(start + bytes, 4096));
-      EXPECT_TRUE(is_guard(reinterpret_cast<std::byte*>(address - start + end), 4096)) << bytes;
-    }
-    EXPECT_EQ(starts.size(), 8u) << bytes;
   }
 }
 
