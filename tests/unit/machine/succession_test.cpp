@@ -13,7 +13,8 @@ namespace {
 constexpr std::uint32_t kBlocks = 4;
 constexpr int kLearnt = 40;  // launches until the machine knows how long the code takes
 
-#if defined(__SANITIZE_THREAD__) || (defined(__has_feature) && __has_feature(thread_sanitizer))
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    (defined(__has_feature) && (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)))
 constexpr bool kIsQuick = false;  // blocks take so long that few grids are little
 #else
 constexpr bool kIsQuick = true;
