@@ -75,6 +75,7 @@ bool is_whole_cluster_barrier(const FunctionPlan& plan, const ptx::Function& uns
 
 /// Copies that land when it suits them, and what goes with them.
 bool is_asynchronous(const ptx::Instruction& i) { return i.opcode->row->text->scope == isa::Scope::async; }
+
 }  // namespace
 
 KernelPlan::KernelPlan(const ptx::Module& m, ptx::FunctionId k, const ptx::KernelNeeds& needs,

@@ -267,8 +267,7 @@ void MemoryAccess::store_some(const Access& a, const Parts& values) {
 }
 
 bool MemoryAccess::may_write_the_rest(const Access& a) const {
-  const Mod space = cursor_.opcode().get(ModKind::space);
-  const bool is_shared = space != Mod::none && ptx::space_of(space) == ptx::Space::shared;
+  const bool is_shared = ptx::space_of(cursor_.opcode().get(ModKind::space)) == ptx::Space::shared;
   return made_by_some(a) && is_shared && !a.address.shape.per_part && module_.kernel.owns_shared_memory();
 }
 
