@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "machine/address_space.h"
@@ -55,6 +57,16 @@ struct GridSize {
   std::optional<PlacementMode> placement = {};
   std::uint32_t work_kind = 0;
 };
+
+/// A machine whose workers are pinned, although ./test tells its suites not to pin.
+inline Result<std::shared_ptr<Machine>> create_pinned(MachineOptions options) {
+  const char* before = std::getenv("RADDLE_PIN");
+  const std::string saved = before == nullptr ? "" : before;
+  unsetenv("RADDLE_PIN");
+  auto machine = Machine::create(std::move(options));
+  if (!saved.empty()) setenv("RADDLE_PIN", saved.c_str(), 1);
+  return machine;
+}
 
 class MachineTest : public ::testing::Test {
  protected:

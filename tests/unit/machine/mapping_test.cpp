@@ -353,9 +353,6 @@ TEST_F(OneWorker, OlderGridsBeginFirst) {
 // As many threads as there are cores run blocks, each on one core that no other has.
 // proves: K-1b, K-1c, K-1d
 TEST(Cores, EachRunsBlocksOnAThreadOfItsOwn) {
-  const char* before = std::getenv("RADDLE_PIN");
-  const std::string saved = before == nullptr ? "" : before;
-  unsetenv("RADDLE_PIN");
   struct Pinned : MachineTest {
     void TestBody() override {}
     using MachineTest::run;
@@ -363,8 +360,7 @@ TEST(Cores, EachRunsBlocksOnAThreadOfItsOwn) {
   } test;
   MachineOptions options;
   options.shape = *preset_shape("h200", 2);
-  test.use(*Machine::create(std::move(options)));
-  if (!saved.empty()) setenv("RADDLE_PIN", saved.c_str(), 1);
+  test.use(*create_pinned(std::move(options)));
   const std::size_t cores = std::min<std::size_t>(host_info().usable_cores, 132);
   std::mutex mutex;
   std::map<long, std::vector<int>> cpus_of;
