@@ -166,16 +166,16 @@ bool is_joined(llvm::Value* vector) {
   return first.vector != nullptr && second.vector != nullptr && first.vector != second.vector;
 }
 
-/// Whether it takes each so many-th element of what was loaded.
-bool takes_apart(const llvm::Instruction& i) {
-  const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i);
-  if (shuffle == nullptr || !llvm::isa<llvm::LoadInst, llvm::IntrinsicInst>(shuffle->getOperand(0)))
+/// Whether it takes each so many-th element of what was loaded, by however many shuffles (jit/quads.h).
+bool takes_apart(llvm::Instruction& i) {
+  if (!llvm::isa<llvm::ShuffleVectorInst>(i) || lanes_in(&i) < 2) return false;
+  const Element first = origin({&i, 0}), second = origin({&i, 1});
+  if (first.vector == nullptr || !llvm::isa<llvm::LoadInst, llvm::IntrinsicInst>(first.vector) ||
+      second.lane < first.lane + 2)
     return false;
-  const llvm::ArrayRef<int> mask = shuffle->getShuffleMask();
-  const int step = mask.size() < 2 ? 0 : mask[1] - mask[0];
-  if (step < 2) return false;
-  for (std::size_t l = 1; l < mask.size(); ++l)
-    if (mask[l] - mask[l - 1] != step) return false;
+  const unsigned step = second.lane - first.lane;
+  for (unsigned l = 1; l < lanes_in(&i); ++l)
+    if (origin({&i, l}) != Element{first.vector, first.lane + l * step}) return false;
   return true;
 }
 

@@ -99,6 +99,9 @@ class MemoryAccess {
     past_caches,
     with_the_rest,  ///< whole windows: what no lane writes is read, and written as it was
   };
+  bool has_quads(const Access& a) const;
+  bool are_quads(const Access& a, const Window& w) const;
+  llvm::Value* window_of_values(const Access& a, const Window& w, const Parts& values, unsigned p);
   void store_windows(const Access& a, const Parts& values, Way way);
   bool may_go_past_caches(const Access& a) const;
   unsigned parts_of_line(const Access& a) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "jit/memory_access.h"
+#include "jit/quads.h"
 
 namespace raddle::jit {
 namespace {
@@ -105,9 +106,15 @@ MemoryAccess::Parts MemoryAccess::load_wide_lanes(const Access& a) {
   });
   const unsigned in_vector = code_.lanes() / a.count;  // lanes
   for (unsigned p = 0; p < code_.parts(); ++p) {
+    const auto begin = rows.begin() + p * code_.lanes();
+    if (has_quads(a)) {
+      const auto words = words_of_quads(ir_, llvm::concatenateVectors(ir_, Vectors(begin, begin + code_.lanes())));
+      for (unsigned e = 0; e < a.count; ++e) result[e].push_back(words[e]);
+      continue;
+    }
     Vectors groups;
     for (unsigned l = 0; l < code_.lanes(); l += in_vector) {
-      const auto first = rows.begin() + p * code_.lanes() + l;
+      const auto first = begin + l;
       groups.push_back(llvm::concatenateVectors(ir_, Vectors(first, first + in_vector)));
     }
     const auto elements = parted(ir_, groups, a.count);
@@ -120,9 +127,13 @@ MemoryAccess::Parts MemoryAccess::load_wide_lanes(const Access& a) {
 void MemoryAccess::store_wide_lanes(const Access& a, const Parts& values) {
   llvm::Value* addresses = a.address.shape.affine ? nullptr : values_.spill(a.address);
   if (addresses != nullptr) keep_in_memory(ir_, addresses);
-  const unsigned in_vector = code_.lanes() / a.count;
+  const unsigned in_vector = has_quads(a) ? code_.lanes() : code_.lanes() / a.count;
   std::vector<Vectors> groups;
   for (unsigned p = 0; p < code_.parts(); ++p) {
+    if (has_quads(a)) {
+      groups.push_back({quads_of_words(ir_, {values[0][p], values[1][p], values[2][p], values[3][p]})});
+      continue;
+    }
     std::vector<Vectors> elements;
     for (unsigned e = 0; e < a.count; ++e) elements.push_back({values[e][p]});
     groups.push_back(joined(ir_, elements));

@@ -7,6 +7,7 @@
 #include "isa/op.h"
 #include "jit/memory_access.h"
 #include "jit/prefetch.h"
+#include "jit/quads.h"
 
 namespace raddle::jit {
 
@@ -201,6 +202,11 @@ MemoryAccess::Parts MemoryAccess::load_windows(const Access& a) {
       return may_prefetch(ir_.CreateMaskedLoad(wide, code_.pointer(base), llvm::Align(a.bytes), mask,
                                                llvm::Constant::getNullValue(wide)));
     });
+    if (are_quads(a, w)) {
+      const auto words = words_of_quads(ir_, v);
+      for (unsigned e = 0; e < a.count; ++e) result[e].push_back(words[e]);
+      continue;
+    }
     for (unsigned e = 0; e < a.count; ++e) {
       std::vector<int> index;
       for (unsigned l = 0; l < code_.lanes(); ++l) index.push_back(static_cast<int>(w.index(a, l, e)));
@@ -375,11 +381,25 @@ MemoryAccess::Parts MemoryAccess::load_runs(const Access& a) {
   return result;
 }
 
-void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) {
+/// Four words a lane, on a host that gains by taking them together.
+bool MemoryAccess::has_quads(const Access& a) const {
+  return !code_.has_mask_registers() && a.bytes == 4 && a.count == kQuad && code_.lanes() % kQuad == 0;
+}
+
+/// Whether such words lie side by side, lane by lane.
+bool MemoryAccess::are_quads(const Access& a, const Window& w) const {
+  if (!has_quads(a) || w.size != code_.lanes() * kQuad) return false;
+  for (unsigned l = 0; l < code_.lanes(); ++l)
+    for (unsigned e = 0; e < a.count; ++e)
+      if (w.index(a, l, e) != l * kQuad + e) return false;
+  return true;
+}
+
+/// What lanes store, each element at its place.
+llvm::Value* MemoryAccess::window_of_values(const Access& a, const Window& w, const Parts& values,
+                                            unsigned p) {
+  if (are_quads(a, w)) return quads_of_words(ir_, {values[0][p], values[1][p], values[2][p], values[3][p]});
   auto* element = ir_.getIntNTy(a.bytes * 8);
-  for (unsigned p = 0; p < code_.parts(); ++p) {
-    const Window w = way == Way::with_the_rest ? in_whole_vectors(window_of(a, p)) : padded(window_of(a, p));
-    llvm::Value* base = base_of(a, w, p);
     llvm::Value* window = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, w.size));
     for (unsigned e = 0; e < a.count; ++e) {
       std::vector<int> spread(w.size, -1), pick;
@@ -388,6 +408,14 @@ void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) 
       for (unsigned k = 0; k < w.size; ++k) pick.push_back(static_cast<int>(spread[k] >= 0 ? w.size + k : k));
       window = e == 0 ? here : ir_.CreateShuffleVector(window, here, pick);
     }
+  return window;
+}
+
+void MemoryAccess::store_windows(const Access& a, const Parts& values, Way way) {
+  for (unsigned p = 0; p < code_.parts(); ++p) {
+    const Window w = way == Way::with_the_rest ? in_whole_vectors(window_of(a, p)) : padded(window_of(a, p));
+    llvm::Value* base = base_of(a, w, p);
+    llvm::Value* window = window_of_values(a, w, values, p);
     if (way == Way::past_caches) {
       auto* store = ir_.CreateAlignedStore(window, code_.pointer(base),
                                            llvm::Align(std::min(kLineBytes, w.size * a.bytes)));

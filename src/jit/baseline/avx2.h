@@ -37,6 +37,8 @@ class Avx2Selector final : public Selector {
   /// Piece `n` of the result.
   void permute_words(llvm::ShuffleVectorInst& i, unsigned n, unsigned to);
   void permute_bytes(llvm::ShuffleVectorInst& i, unsigned n, unsigned to);
+  /// Of two sources, by one instruction, if there is one. @param words  of each lane
+  bool permute_two_at_once(const Given& given, unsigned words, unsigned to);
   /// Lanes of 32 bits of a register where the numbers say; -1: any. @returns a register, which may be `from`
   unsigned permuted(unsigned from, llvm::ArrayRef<int> numbers, unsigned to);
   void insert_lane(llvm::InsertElementInst& i) override;

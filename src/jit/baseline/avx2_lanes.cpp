@@ -7,6 +7,55 @@ namespace raddle::jit::baseline {
 
 using asmjit::InstId;
 
+namespace {
+
+/// Which word of two registers each of a result is: of the second one from 8 on; none: any.
+using WordsOfTwo = std::array<int, 8>;
+
+/// In each half of the registers, pieces of both take turns.
+struct Interleaving {
+  InstId id;
+  unsigned words, first;  ///< of a piece; of a half, where pieces begin
+};
+constexpr Interleaving kInterleavings[] = {{Inst::kIdVpunpckldq, 1, 0},
+                                           {Inst::kIdVpunpckhdq, 1, 2},
+                                           {Inst::kIdVpunpcklqdq, 2, 0},
+                                           {Inst::kIdVpunpckhqdq, 2, 2}};
+
+WordsOfTwo words_of(const Interleaving& way) {
+  WordsOfTwo words;
+  for (unsigned word = 0; word < 8; ++word) {
+    const unsigned in_half = word % 4, piece = in_half / way.words;
+    words[word] = static_cast<int>(word / 4 * 4 + way.first + piece / 2 * way.words + in_half % way.words +
+                                   piece % 2 * 8);
+  }
+  return words;
+}
+
+bool fits(const WordsOfTwo& wanted, const WordsOfTwo& made) {
+  for (unsigned word = 0; word < 8; ++word)
+    if (wanted[word] >= 0 && wanted[word] != made[word]) return false;
+  return true;
+}
+
+/// The operand of VPERM2I128, if halves of the registers are halves of the result.
+std::optional<unsigned> halves_of(const WordsOfTwo& wanted) {
+  unsigned how = 0;
+  for (unsigned half = 0; half < 2; ++half) {
+    int source = -1;
+    for (unsigned word = 0; word < 4; ++word) {
+      const int number = wanted[half * 4 + word];
+      if (number < 0) continue;
+      if (number % 4 != static_cast<int>(word) || (source >= 0 && source != number / 4)) return {};
+      source = number / 4;
+    }
+    how |= static_cast<unsigned>(std::max(0, source)) << 4 * half;
+  }
+  return how;
+}
+
+}  // namespace
+
 x86::Mem Avx2Selector::repeated(std::uint64_t bits) {
   std::string bytes;
   for (unsigned n = 0; n < form_.bytes / sizeof bits; ++n)
@@ -89,8 +138,10 @@ void Avx2Selector::permute(llvm::ShuffleVectorInst& i) {
 /// Each source gives its lanes to a register of all.
 void Avx2Selector::permute_words(llvm::ShuffleVectorInst& i, unsigned n, unsigned to) {
   const unsigned words = shape(&i).element_bits / 32;
+  const Given given = sources_of(i, n);
+  if (given.size() == 2 && permute_two_at_once(given, words, to)) return;
   bool is_first = true;
-  for (const auto& [source, lanes] : sources_of(i, n)) {
+  for (const auto& [source, lanes] : given) {
     std::array<int, 8> numbers;
     numbers.fill(-1);
     unsigned chosen = 0;
@@ -107,6 +158,26 @@ void Avx2Selector::permute_words(llvm::ShuffleVectorInst& i, unsigned n, unsigne
       a_.vmovaps(x86::ymm(to), x86::ymm(made));
     is_first = false;
   }
+}
+
+/// Where there is an instruction for it.
+bool Avx2Selector::permute_two_at_once(const Given& given, unsigned words, unsigned to) {
+  const auto& [first, first_lanes] = *given.begin();
+  const auto& [second, second_lanes] = *given.rbegin();
+  for (const bool is_swapped : {false, true}) {
+    WordsOfTwo wanted;
+    wanted.fill(-1);
+    for (const bool other : {false, true})
+      for (const auto& [lane, number] : other == is_swapped ? first_lanes : second_lanes)
+        for (unsigned word = 0; word < words; ++word)
+          wanted[lane * words + word] = static_cast<int>(number * words + word + (other ? 8 : 0));
+    const auto one = x86::ymm(places_.in_register(is_swapped ? second : first));
+    const auto two = x86::ymm(places_.in_register(is_swapped ? first : second));
+    for (const Interleaving& way : kInterleavings)
+      if (fits(wanted, words_of(way))) return a_.emit(way.id, x86::ymm(to), one, two), true;
+    if (const auto halves = halves_of(wanted)) return a_.vperm2i128(x86::ymm(to), one, two, *halves), true;
+  }
+  return false;
 }
 
 unsigned Avx2Selector::permuted(unsigned from, llvm::ArrayRef<int> numbers, unsigned to) {

@@ -7,7 +7,7 @@ namespace raddle::jit {
 namespace {
 
 /// @param body  %at is an address that steps by 16 bytes, %half one by 8
-std::string optimised(const std::string& body) {
+std::string optimised(const std::string& body, SimdLevel level = SimdLevel::avx512) {
   const std::string ptx = fmt::format(R"(.version 8.7
 .target sm_90a
 .address_size 64
@@ -22,17 +22,21 @@ std::string optimised(const std::string& body) {
  ret;
 }})",
                                       body);
-  const EngineOptions options{.simd = SimdLevel::avx512, .tier = Tier::optimised};
+  const EngineOptions options{.simd = level, .tier = Tier::optimised};
   return dump_of("optimised", ptx, options, {.block = {32}});
 }
 
 bool has(const std::string& text, const std::string& what) { return text.find(what) != text.npos; }
 
 TEST(Interleaved, WordsThatAreTreatedAlikeStayWhereTheyAre) {
-  EXPECT_TRUE(has(optimised("ld.global.v4.u32 {%x, %y, %z, %w}, [%at];"
-                            "add.u32 %x, %x, 1; add.u32 %y, %y, 2; add.u32 %z, %z, 3; add.u32 %w, %w, 4;"
-                            "st.global.v4.u32 [%at+8192], {%x, %y, %z, %w};"),
-                  "add <64 x i32>"));
+  for (const auto& [level, sum] : {std::pair(SimdLevel::avx512, "add <64 x i32>"),
+                                   {SimdLevel::avx2, "add <32 x i32>"},
+                                   {SimdLevel::sse42, "add <16 x i32>"}})
+    EXPECT_TRUE(has(optimised("ld.global.v4.u32 {%x, %y, %z, %w}, [%at];"
+                              "add.u32 %x, %x, 1; add.u32 %y, %y, 2; add.u32 %z, %z, 3; add.u32 %w, %w, 4;"
+                              "st.global.v4.u32 [%at+8192], {%x, %y, %z, %w};",
+                              level),
+                    sum));
   EXPECT_TRUE(has(optimised("ld.global.v2.f32 {%f0, %f1}, [%half];"
                             "fma.rn.f32 %f0, %f0, %s, %s; fma.rn.f32 %f1, %f1, %s, %s;"
                             "st.global.v2.f32 [%half+8192], {%f0, %f1};"),

@@ -1,0 +1,149 @@
+// Four words a lane, which change places within 16 bytes.
+#include "jit/quads.h"
+
+#include <fmt/format.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <numeric>
+#include <regex>
+#include <vector>
+
+#include "unit/jit/dump.h"
+
+namespace raddle::jit {
+namespace {
+
+struct Made {
+  std::vector<int> words;       ///< what a function wrote that read 0, 1, 2, ...
+  unsigned long_shuffles = 0;  ///< of more than the lanes' vector, which take nothing but whole vectors side by side
+  unsigned shuffles = 0;
+};
+
+bool joins_whole_vectors(const llvm::ShuffleVectorInst& shuffle) {
+  return shuffle.isConcat() || shuffle.isIdentityWithPadding();
+}
+
+/// @param writes  with the builder, what was read, and the number of lanes: what is to be written
+Made make(unsigned lanes, const std::function<std::vector<llvm::Value*>(Builder&, llvm::Value*)>& write) {
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("quads", *context);
+  auto* pointer = llvm::PointerType::getUnqual(*context);
+  auto* function = llvm::Function::Create(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(*context), {pointer, pointer}, false),
+      llvm::Function::ExternalLinkage, "f", *module);
+  Builder ir(llvm::BasicBlock::Create(*context, "entry", function));
+  const unsigned count = lanes * kQuad;
+  llvm::Value* place = function->getArg(1);
+  auto* read = ir.CreateAlignedLoad(llvm::FixedVectorType::get(ir.getInt32Ty(), count), function->getArg(0),
+                                    llvm::Align(4));
+  for (llvm::Value* vector : write(ir, read)) {
+    auto* store = ir.CreateAlignedStore(vector, place, llvm::Align(4));
+    const auto bytes = module->getDataLayout().getTypeStoreSize(store->getValueOperand()->getType());
+    place = ir.CreateConstGEP1_64(ir.getInt8Ty(), place, bytes);
+  }
+  ir.CreateRetVoid();
+  EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
+  Made made;
+  for (const llvm::Instruction& i : llvm::instructions(*function))
+    if (const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&i)) {
+      if (joins_whole_vectors(*shuffle)) continue;
+      ++made.shuffles;
+      made.long_shuffles += shuffle->getShuffleMask().size() > lanes;
+    }
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
+  llvm::cantFail(jit->addIRModule({std::move(module), std::move(context)}));
+  std::vector<int> in(count);
+  std::iota(in.begin(), in.end(), 0);
+  made.words.resize(count);
+  llvm::cantFail(jit->lookup("f")).toPtr<void(const int*, int*)>()(in.data(), made.words.data());
+  return made;
+}
+
+TEST(Quads, WordsOfEachNumberComeTogether) {
+  for (const unsigned lanes : {4u, 8u}) {
+    const Made made = make(lanes, [](Builder& ir, llvm::Value* quads) {
+      const auto words = words_of_quads(ir, quads);
+      return std::vector<llvm::Value*>(words.begin(), words.end());
+    });
+    for (unsigned word = 0; word < kQuad; ++word)
+      for (unsigned lane = 0; lane < lanes; ++lane)
+        EXPECT_EQ(made.words[word * lanes + lane], static_cast<int>(lane * kQuad + word)) << lanes;
+    EXPECT_EQ(made.shuffles, 12u) << lanes;
+    EXPECT_EQ(made.long_shuffles, 0u) << lanes;
+  }
+}
+
+TEST(Quads, AndGoBack) {
+  for (const unsigned lanes : {4u, 8u}) {
+    const Made made = make(lanes, [lanes](Builder& ir, llvm::Value* words) {
+      std::array<llvm::Value*, kQuad> rows;
+      for (unsigned word = 0; word < kQuad; ++word) {
+        std::vector<int> mask(lanes);
+        std::iota(mask.begin(), mask.end(), static_cast<int>(word * lanes));
+        rows[word] = ir.CreateShuffleVector(words, mask);
+      }
+      return std::vector{quads_of_words(ir, rows)};
+    });
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      for (unsigned word = 0; word < kQuad; ++word)
+        EXPECT_EQ(made.words[lane * kQuad + word], static_cast<int>(word * lanes + lane)) << lanes;
+    EXPECT_EQ(made.long_shuffles, 0u) << "LLVM would take them one by one";
+  }
+}
+
+/// Shuffles of a kernel's code in which words of two vectors take turns within 16 bytes.
+unsigned turns_in(SimdLevel level, const std::string& body) {
+  const std::string ptx = fmt::format(R"(.version 8.7
+.target sm_90a
+.address_size 64
+.visible .entry k(.param .u64 data) {{
+ .reg .b64 %at, %to; .reg .b32 %t, %x, %y, %z, %w;
+ ld.param.u64 %at, [data];
+ mov.u32 %t, %tid.x;
+ {}
+ ret;
+}})",
+                                      body);
+  const std::string text =
+      dump_of("optimised", ptx, {.simd = level, .tier = Tier::optimised}, {.block = {32, 1, 1}});
+  const std::regex turn(level == SimdLevel::sse42 ? "<i32 0, i32 4, i32 1, i32 5>"
+                                                  : "<i32 0, i32 8, i32 1, i32 9, i32 4, i32 12, i32 5, i32 13>");
+  return static_cast<unsigned>(std::distance(std::sregex_iterator(text.begin(), text.end(), turn), {}));
+}
+
+constexpr const char* kWords =
+    "st.global.u32 [%to], %x; st.global.u32 [%to+128], %y; st.global.u32 [%to+256], %z;"
+    "st.global.u32 [%to+384], %w;";
+
+TEST(Quads, AreWhatAccessesOfFourWordsAreMadeOf) {
+  const std::string own = "mad.wide.u32 %to, %t, 4, %at; mad.wide.u32 %at, %t, 16, %at;";
+  const std::string load = own + "ld.global.v4.u32 {%x, %y, %z, %w}, [%at+4096];" + kWords;
+  const std::string store = own +
+                            "ld.global.u32 %x, [%to]; ld.global.u32 %y, [%to+128]; ld.global.u32 %z, [%to+256];"
+                            "ld.global.u32 %w, [%to+384]; st.global.v4.u32 [%at+4096], {%x, %y, %z, %w};";
+  for (const std::string& body : {load, store}) {
+    EXPECT_GE(turns_in(SimdLevel::avx2, body), 2u * 4) << body;
+    EXPECT_GE(turns_in(SimdLevel::sse42, body), 2u * 8) << body;
+    EXPECT_EQ(turns_in(SimdLevel::avx512, body), 0u) << body;
+  }
+}
+
+TEST(Quads, NotWordsInAnotherOrder) {
+  const std::string back = "mad.wide.u32 %to, %t, 4, %at; mad.wide.s32 %at, %t, -16, %at;";
+  EXPECT_EQ(turns_in(SimdLevel::avx2, back + "ld.global.v4.u32 {%x, %y, %z, %w}, [%at+4096];" + kWords), 0u);
+}
+
+TEST(Quads, AlsoWhereLanesLieAnywhere) {
+  const std::string far = "mad.wide.u32 %to, %t, 4, %at; mul.lo.u32 %x, %t, %t; mad.wide.u32 %at, %x, 16, %at;";
+  EXPECT_GE(turns_in(SimdLevel::avx2, far + "ld.global.v4.u32 {%x, %y, %z, %w}, [%at+4096];" + kWords), 2u * 4);
+  EXPECT_GE(turns_in(SimdLevel::avx2, far + "st.global.v4.u32 [%at+4096], {%t, %x, %x, %t};"), 2u * 4);
+}
+
+}  // namespace
+}  // namespace raddle::jit
