@@ -35,6 +35,7 @@
 #include "jit/fused.h"
 #include "jit/halved_stores.h"
 #include "jit/interleaved.h"
+#include "jit/known_lanes.h"
 #include "jit/lane_branches.h"
 #include "jit/merge_selects.h"
 #include "jit/near_gathers.h"
@@ -208,6 +209,8 @@ class Optimiser {
       llvm::cantFail(passes_.parsePassPipeline(pipeline, kCombines));
     if (target.simd.mask_registers && tier == Tier::optimised)
       pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(DepositMasks()));
+    if (!target.simd.mask_registers && tier == Tier::optimised && !sprawls(module, target.simd.parts()))
+      pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(KnownLanes()));
     const bool is_avx2 = target.vector_bits == 256,
                is_wide_intel = target.is_intel && target.vector_bits == 512;
     if ((is_avx2 || is_wide_intel) && tier == Tier::optimised)

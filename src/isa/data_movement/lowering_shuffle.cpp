@@ -1,5 +1,6 @@
 // JIT: shfl. Constant distances become vector permutations; others read a spilled copy of the warp's values.
-#include <array>
+#include <optional>
+#include <vector>
 
 #include "isa/op.h"
 #include "jit/warp_emitter.h"
@@ -36,30 +37,66 @@ Source source_of(Mod mode, unsigned lane, unsigned b, unsigned c) {
   return {in_range ? static_cast<unsigned>(j) : lane, in_range};
 }
 
+using Lanes = std::vector<int>;
+
+/// Of each part, in which lane each of its lanes finds what it gets, if that is one part for all of them.
+/// Then LLVM sees which parts of a sum over the warp are the same: of a butterfly all, once the distances of
+/// whole parts are behind it (docs/adr/0163).
+std::optional<std::vector<Lanes>> within_parts(const std::vector<Lanes>& sources) {
+  std::vector<Lanes> within = sources;
+  for (Lanes& lanes : within) {
+    const auto count = static_cast<int>(lanes.size());
+    const int first = lanes[0] / count * count;
+    for (int& lane : lanes) {
+      lane -= first;
+      if (lane < 0 || lane >= count) return {};
+    }
+  }
+  return within;
+}
+
+llvm::Value* permuted(llvm::IRBuilderBase& ir, llvm::Value* part, const Lanes& lanes) {
+  const bool stays = llvm::ShuffleVectorInst::isIdentityMask(lanes, static_cast<int>(lanes.size()));
+  return stays ? part : ir.CreateShuffleVector(part, lanes);
+}
+
+/// One vector that holds the warp.
+llvm::Value* joined(llvm::IRBuilderBase& ir, std::vector<llvm::Value*> parts) {
+  while (parts.size() > 1) {
+    std::vector<llvm::Value*> pairs;
+    for (std::size_t k = 0; k < parts.size(); k += 2) {
+      Lanes all;
+      auto n = llvm::cast<llvm::FixedVectorType>(parts[k]->getType())->getNumElements();
+      for (unsigned l = 0; l < 2 * n; ++l) all.push_back(static_cast<int>(l));
+      pairs.push_back(ir.CreateShuffleVector(parts[k], parts[k + 1], all));
+    }
+    parts = pairs;
+  }
+  return parts[0];
+}
+
 void shuffle_constant(WarpEmitter& e, Mod mode, const WarpValue& a, unsigned b, unsigned c) {
   auto& ir = e.ir;
-  std::vector<llvm::Value*> whole = e.by_part([&](unsigned p) { return e.part(a, p, Type::b32); });
-  while (whole.size() > 1) {  // join pairs until one vector holds the warp
-    std::vector<llvm::Value*> joined;
-    for (std::size_t k = 0; k < whole.size(); k += 2) {
-      std::vector<int> all;
-      auto n = llvm::cast<llvm::FixedVectorType>(whole[k]->getType())->getNumElements();
-      for (unsigned l = 0; l < 2 * n; ++l) all.push_back(static_cast<int>(l));
-      joined.push_back(ir.CreateShuffleVector(whole[k], whole[k + 1], all));
-    }
-    whole = joined;
-  }
+  const std::vector<llvm::Value*> parts = e.by_part([&](unsigned p) { return e.part(a, p, Type::b32); });
+  std::vector<Lanes> sources(e.parts());
   std::vector<llvm::Value*> moved, valid;
   for (unsigned p = 0; p < e.parts(); ++p) {
-    std::vector<int> index;
     std::vector<llvm::Constant*> in_range;
     for (unsigned l = 0; l < e.lanes(); ++l) {
       Source s = source_of(mode, p * e.lanes() + l, b, c);
-      index.push_back(static_cast<int>(s.lane));
+      sources[p].push_back(static_cast<int>(s.lane));
       in_range.push_back(ir.getInt1(s.in_range));
     }
-    moved.push_back(ir.CreateShuffleVector(whole[0], index));
     valid.push_back(llvm::ConstantVector::get(in_range));
+  }
+  if (const auto within = within_parts(sources)) {
+    for (unsigned p = 0; p < e.parts(); ++p) {
+      const auto from = static_cast<unsigned>(sources[p][0]) / e.lanes();
+      moved.push_back(permuted(ir, parts[from], (*within)[p]));
+    }
+  } else {
+    llvm::Value* const whole = joined(ir, parts);
+    for (const Lanes& lanes : sources) moved.push_back(ir.CreateShuffleVector(whole, lanes));
   }
   e.out(0, Type::b32, moved);
   if (e.wants(1)) e.out(1, Type::pred, valid);
