@@ -32,10 +32,13 @@ void set_llvm_option(llvm::StringRef name, llvm::StringRef value) {
 /// search for what masks could do in their own registers finds nothing in any example, and took half of
 /// attention's time. A constant that is made anew where it is copied to has its range of life
 /// computed once, not once for each of up to 100 copies. What reads bitcode would have LLVM check the whole
-/// module before it keeps the lines.
+/// module before it keeps the lines. The first scheduler takes accesses that it must keep in order together
+/// from 300 of a block on (LLVM's limit: 1,000), as it compares each with all others, and what it finds with
+/// all that it has found: a third of the time of what stores matrices word by word (docs/adr/0155).
 void bound_compilation() {
   set_llvm_option("grow-region-complexity-budget", "200");
   set_llvm_option("late-remat-update-threshold", "1");
+  set_llvm_option("dag-maps-huge-region", "300");
   set_llvm_option("disable-lsr", "true");
   set_llvm_option("disable-x86-domain-reassignment", "true");
   set_llvm_option("disable-auto-upgrade-debug-info", "true");

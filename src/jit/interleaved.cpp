@@ -166,7 +166,7 @@ bool is_joined(llvm::Value* vector) {
   return first.vector != nullptr && second.vector != nullptr && first.vector != second.vector;
 }
 
-/// Whether it takes each so many-th element of what was loaded, by however many shuffles (jit/quads.h).
+/// Whether it takes each so many-th element of what was loaded, by however many shuffles (jit/transposes.h).
 bool takes_apart(llvm::Instruction& i) {
   if (!llvm::isa<llvm::ShuffleVectorInst>(i) || lanes_in(&i) < 2) return false;
   const Element first = origin({&i, 0}), second = origin({&i, 1});

@@ -1,7 +1,5 @@
 #include "jit/matrix_words.h"
 
-#include <array>
-
 #include "jit/matrix_dots.h"
 #include "jit/vector_math.h"
 
@@ -47,13 +45,6 @@ llvm::Value* of_word(Builder& ir, llvm::Value* words, unsigned w) {
   std::vector<int> mask(lanes_of(words));
   for (unsigned l = 0; l < mask.size(); ++l) mask[l] = static_cast<int>(l / kChunkWords * kChunkWords + w);
   return ir.CreateShuffleVector(words, mask);
-}
-
-llvm::Value* transposed(Builder& ir, llvm::Value* elements) {
-  constexpr unsigned kSide = 8;
-  std::array<int, kSide * kSide> from{};
-  for (unsigned i = 0; i < from.size(); ++i) from[i] = static_cast<int>(i % kSide * kSide + i / kSide);
-  return ir.CreateShuffleVector(elements, from);
 }
 
 llvm::Value* sum_of_words(Builder& ir, llvm::Value* words) {

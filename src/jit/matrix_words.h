@@ -17,9 +17,6 @@ llvm::Value* number_of_words(Builder& ir, llvm::Value* words, unsigned i, Type t
 /// Of each row's four words the w-th, four times.
 llvm::Value* of_word(Builder& ir, llvm::Value* words, unsigned w);
 
-/// Of 8 rows of 8 elements: rows become columns.
-llvm::Value* transposed(Builder& ir, llvm::Value* elements);
-
 /// In each lane the sum of its row's four words.
 llvm::Value* sum_of_words(Builder& ir, llvm::Value* words);
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "jit/memory_access.h"
-#include "jit/quads.h"
+#include "jit/transposes.h"
 
 namespace raddle::jit {
 namespace {

@@ -7,7 +7,7 @@
 #include "isa/op.h"
 #include "jit/memory_access.h"
 #include "jit/prefetch.h"
-#include "jit/quads.h"
+#include "jit/transposes.h"
 
 namespace raddle::jit {
 

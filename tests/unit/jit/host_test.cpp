@@ -21,6 +21,7 @@ TEST(HostTest, LlvmKnowsTheBoundsOfCompilation) {
   make_target_machine(host_target(SimdLevel::host), Tier::optimised);
   EXPECT_EQ(option<unsigned long>("grow-region-complexity-budget"), 200ul);
   EXPECT_EQ(option<unsigned>("late-remat-update-threshold"), 1u);
+  EXPECT_EQ(option<unsigned>("dag-maps-huge-region"), 300u);
   EXPECT_TRUE(option<bool>("disable-lsr"));
 }
 

@@ -1,5 +1,5 @@
-// Four words a lane, which change places within 16 bytes.
-#include "jit/quads.h"
+// Rows and columns that change places within 16 bytes.
+#include "jit/transposes.h"
 
 #include <fmt/format.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
@@ -17,8 +17,11 @@
 namespace raddle::jit {
 namespace {
 
+/// What a function finds in memory: no two halves are the same.
+int word_read(unsigned i) { return static_cast<int>(2 * i + (2 * i + 1) * 0x10000); }
+
 struct Made {
-  std::vector<int> words;       ///< what a function wrote that read 0, 1, 2, ...
+  std::vector<int> words;      ///< what it wrote
   unsigned long_shuffles = 0;  ///< of more than the lanes' vector, which take nothing but whole vectors side by side
   unsigned shuffles = 0;
 };
@@ -59,13 +62,13 @@ Made make(unsigned lanes, const std::function<std::vector<llvm::Value*>(Builder&
   auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
   llvm::cantFail(jit->addIRModule({std::move(module), std::move(context)}));
   std::vector<int> in(count);
-  std::iota(in.begin(), in.end(), 0);
+  for (unsigned i = 0; i < count; ++i) in[i] = word_read(i);
   made.words.resize(count);
   llvm::cantFail(jit->lookup("f")).toPtr<void(const int*, int*)>()(in.data(), made.words.data());
   return made;
 }
 
-TEST(Quads, WordsOfEachNumberComeTogether) {
+TEST(Transposes, WordsOfEachNumberComeTogether) {
   for (const unsigned lanes : {4u, 8u}) {
     const Made made = make(lanes, [](Builder& ir, llvm::Value* quads) {
       const auto words = words_of_quads(ir, quads);
@@ -73,13 +76,13 @@ TEST(Quads, WordsOfEachNumberComeTogether) {
     });
     for (unsigned word = 0; word < kQuad; ++word)
       for (unsigned lane = 0; lane < lanes; ++lane)
-        EXPECT_EQ(made.words[word * lanes + lane], static_cast<int>(lane * kQuad + word)) << lanes;
+        EXPECT_EQ(made.words[word * lanes + lane], word_read(lane * kQuad + word)) << lanes;
     EXPECT_EQ(made.shuffles, 12u) << lanes;
     EXPECT_EQ(made.long_shuffles, 0u) << lanes;
   }
 }
 
-TEST(Quads, AndGoBack) {
+TEST(Transposes, AndGoBack) {
   for (const unsigned lanes : {4u, 8u}) {
     const Made made = make(lanes, [lanes](Builder& ir, llvm::Value* words) {
       std::array<llvm::Value*, kQuad> rows;
@@ -92,8 +95,26 @@ TEST(Quads, AndGoBack) {
     });
     for (unsigned lane = 0; lane < lanes; ++lane)
       for (unsigned word = 0; word < kQuad; ++word)
-        EXPECT_EQ(made.words[lane * kQuad + word], static_cast<int>(word * lanes + lane)) << lanes;
+        EXPECT_EQ(made.words[lane * kQuad + word], word_read(word * lanes + lane)) << lanes;
     EXPECT_EQ(made.long_shuffles, 0u) << "LLVM would take them one by one";
+  }
+}
+
+TEST(Transposes, MatricesOfHalves) {
+  for (const bool across : {false, true}) {
+    const Made made = make(8, [across](Builder& ir, llvm::Value* words) {
+      auto* elements = ir.CreateBitCast(words, llvm::FixedVectorType::get(ir.getInt16Ty(), 64));
+      return std::vector{ir.CreateBitCast(transposed(ir, elements, across), words->getType())};
+    });
+    const auto half = [](const std::vector<int>& words, unsigned i) {
+      return static_cast<unsigned>(words[i / 2]) >> i % 2 * 16 & 0xffff;
+    };
+    std::vector<int> in;
+    for (unsigned i = 0; i < 32; ++i) in.push_back(word_read(i));
+    for (unsigned row = 0; row < 8; ++row)
+      for (unsigned column = 0; column < 8; ++column)
+        EXPECT_EQ(half(made.words, column * 8 + row), half(in, row * 8 + column)) << across;
+    EXPECT_EQ(made.shuffles, across ? 1u : 4u + 8 + 4);
   }
 }
 
@@ -121,7 +142,7 @@ constexpr const char* kWords =
     "st.global.u32 [%to], %x; st.global.u32 [%to+128], %y; st.global.u32 [%to+256], %z;"
     "st.global.u32 [%to+384], %w;";
 
-TEST(Quads, AreWhatAccessesOfFourWordsAreMadeOf) {
+TEST(Transposes, AreWhatAccessesOfFourWordsAreMadeOf) {
   const std::string own = "mad.wide.u32 %to, %t, 4, %at; mad.wide.u32 %at, %t, 16, %at;";
   const std::string load = own + "ld.global.v4.u32 {%x, %y, %z, %w}, [%at+4096];" + kWords;
   const std::string store = own +
@@ -134,12 +155,12 @@ TEST(Quads, AreWhatAccessesOfFourWordsAreMadeOf) {
   }
 }
 
-TEST(Quads, NotWordsInAnotherOrder) {
+TEST(Transposes, NotWordsInAnotherOrder) {
   const std::string back = "mad.wide.u32 %to, %t, 4, %at; mad.wide.s32 %at, %t, -16, %at;";
   EXPECT_EQ(turns_in(SimdLevel::avx2, back + "ld.global.v4.u32 {%x, %y, %z, %w}, [%at+4096];" + kWords), 0u);
 }
 
-TEST(Quads, AlsoWhereLanesLieAnywhere) {
+TEST(Transposes, AlsoWhereLanesLieAnywhere) {
   const std::string far = "mad.wide.u32 %to, %t, 4, %at; mul.lo.u32 %x, %t, %t; mad.wide.u32 %at, %x, 16, %at;";
   EXPECT_GE(turns_in(SimdLevel::avx2, far + "ld.global.v4.u32 {%x, %y, %z, %w}, [%at+4096];" + kWords), 2u * 4);
   EXPECT_GE(turns_in(SimdLevel::avx2, far + "st.global.v4.u32 [%at+4096], {%t, %x, %x, %t};"), 2u * 4);
