@@ -34,11 +34,12 @@ class Avx2Selector final : public Selector {
   // ---- avx2_lanes.cpp ----
   void broadcast(const x86::Vec& to, const asmjit::Operand& element, unsigned bits) override;
   void permute(llvm::ShuffleVectorInst& i) override;
-  /// Piece `n` of the result.
-  void permute_words(llvm::ShuffleVectorInst& i, unsigned n, unsigned to);
-  void permute_bytes(llvm::ShuffleVectorInst& i, unsigned n, unsigned to);
-  /// Of two sources, by one instruction, if there is one. @param words  of each lane
-  bool permute_two_at_once(const Given& given, unsigned words, unsigned to);
+  /// Where words of the result come from, if it takes whole ones. @param bits  of each lane
+  static std::optional<Given> in_words(const Given& given, unsigned bits);
+  void permute_words(const Given& words, unsigned to);
+  void permute_bytes(const Given& given, unsigned bytes, unsigned to);
+  /// Of two sources, by one instruction, if there is one. @param lanes  of a register
+  bool permute_two_at_once(const Given& given, unsigned lanes, unsigned to);
   /// Lanes of 32 bits of a register where the numbers say; -1: any. @returns a register, which may be `from`
   unsigned permuted(unsigned from, llvm::ArrayRef<int> numbers, unsigned to);
   void insert_lane(llvm::InsertElementInst& i) override;

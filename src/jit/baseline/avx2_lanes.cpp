@@ -9,37 +9,33 @@ using asmjit::InstId;
 
 namespace {
 
-/// Which word of two registers each of a result is: of the second one from 8 on; none: any.
-using WordsOfTwo = std::array<int, 8>;
+/// Which lane of two registers each of a result is: of the second one from the register's lanes on; none: any.
+using LanesOfTwo = llvm::SmallVector<int, 16>;
 
 /// In each half of the registers, pieces of both take turns.
 struct Interleaving {
   InstId id;
-  unsigned words, first;  ///< of a piece; of a half, where pieces begin
+  unsigned row;           ///< lanes of a half
+  unsigned piece, first;  ///< lanes; of a half, where pieces begin
 };
-constexpr Interleaving kInterleavings[] = {{Inst::kIdVpunpckldq, 1, 0},
-                                           {Inst::kIdVpunpckhdq, 1, 2},
-                                           {Inst::kIdVpunpcklqdq, 2, 0},
-                                           {Inst::kIdVpunpckhqdq, 2, 2}};
+constexpr Interleaving kInterleavings[] = {{Inst::kIdVpunpcklwd, 8, 1, 0},  {Inst::kIdVpunpckhwd, 8, 1, 4},
+                                           {Inst::kIdVpunpckldq, 4, 1, 0},  {Inst::kIdVpunpckhdq, 4, 1, 2},
+                                           {Inst::kIdVpunpcklqdq, 4, 2, 0}, {Inst::kIdVpunpckhqdq, 4, 2, 2}};
 
-WordsOfTwo words_of(const Interleaving& way) {
-  WordsOfTwo words;
-  for (unsigned word = 0; word < 8; ++word) {
-    const unsigned in_half = word % 4, piece = in_half / way.words;
-    words[word] = static_cast<int>(word / 4 * 4 + way.first + piece / 2 * way.words + in_half % way.words +
-                                   piece % 2 * 8);
+bool makes(const Interleaving& way, const LanesOfTwo& wanted) {
+  if (wanted.size() != 2 * way.row) return false;
+  for (unsigned lane = 0; lane < wanted.size(); ++lane) {
+    const unsigned in_row = lane % way.row, piece = in_row / way.piece,
+                   number = lane - in_row + way.first + piece / 2 * way.piece + in_row % way.piece +
+                            piece % 2 * 2 * way.row;
+    if (wanted[lane] >= 0 && wanted[lane] != static_cast<int>(number)) return false;
   }
-  return words;
-}
-
-bool fits(const WordsOfTwo& wanted, const WordsOfTwo& made) {
-  for (unsigned word = 0; word < 8; ++word)
-    if (wanted[word] >= 0 && wanted[word] != made[word]) return false;
   return true;
 }
 
 /// The operand of VPERM2I128, if halves of the registers are halves of the result.
-std::optional<unsigned> halves_of(const WordsOfTwo& wanted) {
+std::optional<unsigned> halves_of(const LanesOfTwo& wanted) {
+  if (wanted.size() != 8) return {};
   unsigned how = 0;
   for (unsigned half = 0; half < 2; ++half) {
     int source = -1;
@@ -126,30 +122,57 @@ Avx2Selector::Given Avx2Selector::sources_of(llvm::ShuffleVectorInst& i, unsigne
   return given;
 }
 
+/// Lanes of 64 bits are two words each, and those of 16 half of one where both halves go together.
+std::optional<Avx2Selector::Given> Avx2Selector::in_words(const Given& given, unsigned bits) {
+  if (bits == 32) return given;
+  if (bits < 16) return {};
+  Given words;
+  for (const auto& [source, lanes] : given) {
+    auto& of_source = words[source];
+    for (const auto& [lane, number] : lanes) {
+      if (bits == 64) {
+        for (unsigned word = 0; word < 2; ++word) of_source.emplace_back(lane * 2 + word, number * 2 + word);
+        continue;
+      }
+      if (lane % 2 != number % 2) return {};
+      const std::pair word(lane / 2, number / 2);
+      if (of_source.empty() || of_source.back() != word) of_source.push_back(word);
+    }
+  }
+  unsigned taken = 0;
+  for (const auto& [source, lanes] : words)
+    for (const auto& [lane, number] : lanes) {
+      if (taken >> lane & 1) return {};  // halves of two words
+      taken |= 1u << lane;
+    }
+  return words;
+}
+
 void Avx2Selector::permute(llvm::ShuffleVectorInst& i) {
   const Shape to = shape(&i);
   for (unsigned n = 0; n < to.count; ++n) {
     places_.begin_piece();
     const unsigned result = define_vector(&i, n).id();
-    to.element_bits < 32 ? permute_bytes(i, n, result) : permute_words(i, n, result);
+    const Given given = sources_of(i, n);
+    if (const auto words = in_words(given, to.element_bits))
+      permute_words(*words, result);
+    else if (to.element_bits != 16 || given.size() != 2 || !permute_two_at_once(given, 16, result))
+      permute_bytes(given, to.element_bits / 8, result);
   }
 }
 
 /// Each source gives its lanes to a register of all.
-void Avx2Selector::permute_words(llvm::ShuffleVectorInst& i, unsigned n, unsigned to) {
-  const unsigned words = shape(&i).element_bits / 32;
-  const Given given = sources_of(i, n);
-  if (given.size() == 2 && permute_two_at_once(given, words, to)) return;
+void Avx2Selector::permute_words(const Given& given, unsigned to) {
+  if (given.size() == 2 && permute_two_at_once(given, 8, to)) return;
   bool is_first = true;
   for (const auto& [source, lanes] : given) {
     std::array<int, 8> numbers;
     numbers.fill(-1);
     unsigned chosen = 0;
-    for (const auto& [lane, number] : lanes)
-      for (unsigned word = 0; word < words; ++word) {
-        numbers[lane * words + word] = static_cast<int>(number * words + word);
-        chosen |= 1u << (lane * words + word);
-      }
+    for (const auto& [lane, number] : lanes) {
+      numbers[lane] = static_cast<int>(number);
+      chosen |= 1u << lane;
+    }
     const unsigned reg = places_.in_register(source);
     const unsigned made = permuted(reg, numbers, is_first ? to : kScratchVector);
     if (!is_first)
@@ -161,21 +184,24 @@ void Avx2Selector::permute_words(llvm::ShuffleVectorInst& i, unsigned n, unsigne
 }
 
 /// Where there is an instruction for it.
-bool Avx2Selector::permute_two_at_once(const Given& given, unsigned words, unsigned to) {
+bool Avx2Selector::permute_two_at_once(const Given& given, unsigned lanes, unsigned to) {
   const auto& [first, first_lanes] = *given.begin();
   const auto& [second, second_lanes] = *given.rbegin();
   for (const bool is_swapped : {false, true}) {
-    WordsOfTwo wanted;
-    wanted.fill(-1);
+    LanesOfTwo wanted(lanes, -1);
     for (const bool other : {false, true})
       for (const auto& [lane, number] : other == is_swapped ? first_lanes : second_lanes)
-        for (unsigned word = 0; word < words; ++word)
-          wanted[lane * words + word] = static_cast<int>(number * words + word + (other ? 8 : 0));
+        wanted[lane] = static_cast<int>(number + (other ? lanes : 0));
+    const auto* way = llvm::find_if(kInterleavings, [&](const auto& one) { return makes(one, wanted); });
+    const auto halves = halves_of(wanted);
+    if (way == std::end(kInterleavings) && !halves) continue;
     const auto one = x86::ymm(places_.in_register(is_swapped ? second : first));
     const auto two = x86::ymm(places_.in_register(is_swapped ? first : second));
-    for (const Interleaving& way : kInterleavings)
-      if (fits(wanted, words_of(way))) return a_.emit(way.id, x86::ymm(to), one, two), true;
-    if (const auto halves = halves_of(wanted)) return a_.vperm2i128(x86::ymm(to), one, two, *halves), true;
+    if (way != std::end(kInterleavings))
+      a_.emit(way->id, x86::ymm(to), one, two);
+    else
+      a_.vperm2i128(x86::ymm(to), one, two, *halves);
+    return true;
   }
   return false;
 }
@@ -215,10 +241,9 @@ unsigned Avx2Selector::permuted(unsigned from, llvm::ArrayRef<int> numbers, unsi
 }
 
 /// Each half of a source in both halves of a register, whose bytes go where they belong, zeros elsewhere.
-void Avx2Selector::permute_bytes(llvm::ShuffleVectorInst& i, unsigned n, unsigned to) {
-  const unsigned bytes = shape(&i).element_bits / 8;
+void Avx2Selector::permute_bytes(const Given& given, unsigned bytes, unsigned to) {
   bool is_first = true;
-  for (const auto& [source, lanes] : sources_of(i, n))
+  for (const auto& [source, lanes] : given)
     for (unsigned half = 0; half < 2; ++half) {
       std::string index(32, '\x80');
       bool is_read = false;

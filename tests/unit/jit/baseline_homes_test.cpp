@@ -558,6 +558,12 @@ TEST_F(BaselineHomes, ShufflesThatAreOneInstruction) {
            {"<8 x i32>", "4 5 6 7 12 13 14 15", "VPERM2I128"},
            {"<8 x i32>", "4 5 6 7 8 9 - 11", "VPERM2I128"},
            {"<4 x i32>", "0 4 1 5", "VPUNPCKLDQ"},
+           {"<16 x i16>", "0 16 1 17 2 18 3 19 8 24 9 25 10 26 11 27", "VPUNPCKLWD"},
+           {"<16 x i16>", "4 20 5 21 6 22 7 23 12 28 13 29 14 30 - 31", "VPUNPCKHWD"},
+           {"<16 x i16>", "0 1 16 17 2 3 18 19 8 9 24 25 10 11 26 27", "VPUNPCKLDQ"},
+           {"<16 x i16>", "0 1 2 3 4 5 6 7 24 25 26 27 28 29 30 31", "VPERM2I128"},
+           {"<16 x i16>", "0 1 16 17 2 3 18 19 8 9 24 25 10 11 27 26", ""},
+           {"<16 x i16>", "0 17 2 3 16 1 18 19 8 9 24 25 10 11 26 27", ""},
            {"<8 x i32>", "0 8 1 9 4 12 5 14", ""},
            {"<8 x i32>", "0 1 2 3 8 9 11 10", ""},
            {"<8 x i32>", "0 8 1 9 12 4 13 5", ""}})
@@ -574,7 +580,8 @@ TEST_F(BaselineHomes, ShufflesThatAreOneInstruction) {
         ASSERT_TRUE(made.object) << made.unknown;
         std::string found;
         for (const auto& [name, _] : instructions_in(*made.object, target))
-          for (const char* one : {"VPUNPCKLDQ", "VPUNPCKHDQ", "VPUNPCKLQDQ", "VPUNPCKHQDQ", "VPERM2I128"})
+          for (const char* one : {"VPUNPCKLWD", "VPUNPCKHWD", "VPUNPCKLDQ", "VPUNPCKHDQ", "VPUNPCKLQDQ", "VPUNPCKHQDQ",
+                                "VPERM2I128"})
             if (name.starts_with(one)) found += one;
         EXPECT_EQ(found, instruction) << text;
       }
