@@ -26,7 +26,10 @@ using Places = llvm::DenseMap<llvm::Type*, llvm::AllocaInst*>;
 class LaneStores {
  public:
   LaneStores(llvm::Instruction& scatter, Places& places)
-      : places_(places), scatter_(scatter), values_(scatter.getOperand(0)), addresses_(scatter.getOperand(1)),
+      : places_(places),
+        scatter_(scatter),
+        values_(scatter.getOperand(0)),
+        addresses_(scatter.getOperand(1)),
         alignment_(llvm::cast<llvm::ConstantInt>(scatter.getOperand(2))->getAlignValue()),
         lanes_(llvm::cast<llvm::FixedVectorType>(values_->getType())->getNumElements()) {}
 

@@ -38,8 +38,7 @@ Words transposed(Builder& ir, const Words& rows) {
   Words columns;
   for (const bool upper : {false, true}) {
     auto *first = in_turn(ir, rows[0], rows[1], 1, upper), *second = in_turn(ir, rows[2], rows[3], 1, upper);
-    for (const bool odd : {false, true})
-      columns[2 * upper + odd] = in_turn(ir, first, second, 2, odd);
+    for (const bool odd : {false, true}) columns[2 * upper + odd] = in_turn(ir, first, second, 2, odd);
   }
   return columns;
 }
@@ -71,7 +70,8 @@ llvm::Value* transposed(Builder& ir, llvm::Value* elements, bool across) {
   constexpr unsigned kSide = 8;
   if (across) {
     std::vector<int> from;
-    for (unsigned i = 0; i < kSide * kSide; ++i) from.push_back(static_cast<int>(i % kSide * kSide + i / kSide));
+    for (unsigned i = 0; i < kSide * kSide; ++i)
+      from.push_back(static_cast<int>(i % kSide * kSide + i / kSide));
     return ir.CreateShuffleVector(elements, from);
   }
   Words rows;

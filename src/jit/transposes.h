@@ -1,6 +1,6 @@
-// Rows and columns that change places: four words of each lane, side by side in memory, and matrices of halves
-// of words. On hosts whose shuffles of two vectors stay within 16 bytes (AVX2, SSE) they are shuffles of
-// registers there, 12 of them. Of one shuffle across all LLVM takes each result by itself, twice as many.
+// Rows and columns that change places: four words of each lane, side by side in memory, and matrices of
+// halves of words. On hosts whose shuffles of two vectors stay within 16 bytes (AVX2, SSE) they are
+// shuffles of registers there. Of one shuffle across all LLVM takes each result by itself, twice as many.
 #pragma once
 
 #include <array>

@@ -108,7 +108,8 @@ MemoryAccess::Parts MemoryAccess::load_wide_lanes(const Access& a) {
   for (unsigned p = 0; p < code_.parts(); ++p) {
     const auto begin = rows.begin() + p * code_.lanes();
     if (has_quads(a)) {
-      const auto words = words_of_quads(ir_, llvm::concatenateVectors(ir_, Vectors(begin, begin + code_.lanes())));
+      const auto words =
+          words_of_quads(ir_, llvm::concatenateVectors(ir_, Vectors(begin, begin + code_.lanes())));
       for (unsigned e = 0; e < a.count; ++e) result[e].push_back(words[e]);
       continue;
     }

@@ -400,14 +400,14 @@ llvm::Value* MemoryAccess::window_of_values(const Access& a, const Window& w, co
                                             unsigned p) {
   if (are_quads(a, w)) return quads_of_words(ir_, {values[0][p], values[1][p], values[2][p], values[3][p]});
   auto* element = ir_.getIntNTy(a.bytes * 8);
-    llvm::Value* window = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, w.size));
-    for (unsigned e = 0; e < a.count; ++e) {
-      std::vector<int> spread(w.size, -1), pick;
-      for (unsigned l = 0; l < code_.lanes(); ++l) spread[w.index(a, l, e)] = static_cast<int>(l);
-      auto* here = ir_.CreateShuffleVector(values[e][p], spread);
-      for (unsigned k = 0; k < w.size; ++k) pick.push_back(static_cast<int>(spread[k] >= 0 ? w.size + k : k));
-      window = e == 0 ? here : ir_.CreateShuffleVector(window, here, pick);
-    }
+  llvm::Value* window = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, w.size));
+  for (unsigned e = 0; e < a.count; ++e) {
+    std::vector<int> spread(w.size, -1), pick;
+    for (unsigned l = 0; l < code_.lanes(); ++l) spread[w.index(a, l, e)] = static_cast<int>(l);
+    auto* here = ir_.CreateShuffleVector(values[e][p], spread);
+    for (unsigned k = 0; k < w.size; ++k) pick.push_back(static_cast<int>(spread[k] >= 0 ? w.size + k : k));
+    window = e == 0 ? here : ir_.CreateShuffleVector(window, here, pick);
+  }
   return window;
 }
 

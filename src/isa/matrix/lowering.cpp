@@ -48,7 +48,8 @@ class Rows {
     auto* elements = llvm::FixedVectorType::get(e_.ir.getInt16Ty(), kRows * kRows);
     auto* at = part(matrix, 0);
     auto* all = e_.ir.CreateAlignedLoad(elements, at, llvm::Align(kRowBytes));
-    e_.ir.CreateAlignedStore(transposed(e_.ir, all, e_.code.has_mask_registers()), at, llvm::Align(kRowBytes));
+    e_.ir.CreateAlignedStore(transposed(e_.ir, all, e_.code.has_mask_registers()), at,
+                             llvm::Align(kRowBytes));
   }
 
  private:
@@ -103,7 +104,9 @@ using PlaceOfRow = std::function<llvm::Value*(unsigned lane)>;
 
 /// The elements of a matrix's rows as words of threads.
 Parts words_of_rows(WarpEmitter& e, const std::vector<llvm::Value*>& rows) {
-  if (e.has(Mod::trans)) return words_of_lanes(e, transposed(e.ir, llvm::concatenateVectors(e.ir, rows), e.code.has_mask_registers()));
+  if (e.has(Mod::trans))
+    return words_of_lanes(
+        e, transposed(e.ir, llvm::concatenateVectors(e.ir, rows), e.code.has_mask_registers()));
   const std::size_t in_part = rows.size() / e.parts();
   Parts words;
   for (unsigned p = 0; p < e.parts(); ++p) {

@@ -225,7 +225,8 @@ class JoinedLoad {
     Parts rows;
     for (unsigned i = 0; i < kRows; ++i)
       rows.push_back(row(line_of(layout_, origin) + i, place_of(layout_, origin) * 2, type, i / 2));
-    return words_of_lanes(e_, transposed(e_.ir, llvm::concatenateVectors(e_.ir, rows), e_.code.has_mask_registers()));
+    return words_of_lanes(
+        e_, transposed(e_.ir, llvm::concatenateVectors(e_.ir, rows), e_.code.has_mask_registers()));
   }
 
   /// Volatile: each load is an instruction of its own, which tells its lane.

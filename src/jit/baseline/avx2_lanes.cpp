@@ -9,7 +9,7 @@ using asmjit::InstId;
 
 namespace {
 
-/// Which lane of two registers each of a result is: of the second one from the register's lanes on; none: any.
+/// Which lane of two registers each of a result is, those of the second one behind the first's; -1: any.
 using LanesOfTwo = llvm::SmallVector<int, 16>;
 
 /// In each half of the registers, pieces of both take turns.

@@ -18,10 +18,10 @@
 namespace raddle::jit {
 namespace {
 
-constexpr unsigned kLanes = 8, kPlaces = 16;
+constexpr unsigned kScattered = 8, kPlaces = 16;
 
-/// A module whose function f(values, addresses, bits) scatters eight words twice: by its bits, then the same words
-/// plus one by `mask`.
+/// A module whose function f(values, addresses, bits) scatters eight words twice: by its bits, then the same
+/// words plus one by `mask`.
 std::string scattering(const std::string& mask) {
   return fmt::format(R"(
 declare void @llvm.masked.scatter.v8i32.v8p0(<8 x i32>, <8 x ptr>, i32, <8 x i1>)
@@ -63,23 +63,24 @@ class LaneBranches : public testing::Test {
   }
 
   /// What f writes, where all was 0. @param places  of the lanes
-  std::array<int, kPlaces> run(unsigned bits, const std::array<unsigned, kLanes>& places) {
-    alignas(64) std::array<int, kLanes> values;
-    alignas(64) std::array<int*, kLanes> addresses;
+  std::array<int, kPlaces> run(unsigned bits, const std::array<unsigned, kScattered>& places) {
+    alignas(64) std::array<int, kScattered> values;
+    alignas(64) std::array<int*, kScattered> addresses;
     std::array<int, kPlaces> memory{};
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
+    for (unsigned lane = 0; lane < kScattered; ++lane) {
       values[lane] = static_cast<int>(10 * (lane + 1));
       addresses[lane] = (bits >> lane & 1) != 0 ? &memory[places[lane]] : nullptr;  // others are nobody's
     }
-    llvm::cantFail(jit_->lookup("f")).toPtr<void(const int*, int* const*, unsigned)>()(
-        values.data(), addresses.data(), bits);
+    llvm::cantFail(jit_->lookup("f"))
+        .toPtr<void(const int*, int* const*, unsigned)>()(values.data(), addresses.data(), bits);
     return memory;
   }
 
   /// Lane by lane, as the host would.
-  static std::array<int, kPlaces> expected(unsigned bits, const std::array<unsigned, kLanes>& places, int more) {
+  static std::array<int, kPlaces> expected(unsigned bits, const std::array<unsigned, kScattered>& places,
+                                           int more) {
     std::array<int, kPlaces> memory{};
-    for (unsigned lane = 0; lane < kLanes; ++lane)
+    for (unsigned lane = 0; lane < kScattered; ++lane)
       if ((bits >> lane & 1) != 0) memory[places[lane]] = static_cast<int>(10 * (lane + 1)) + more;
     return memory;
   }
@@ -90,9 +91,9 @@ class LaneBranches : public testing::Test {
 
 TEST_F(LaneBranches, TheLanesOfEachMaskStoreInTheirOrder) {
   EXPECT_EQ(make("%m"), 0u);
-  for (unsigned bits = 0; bits < 1u << kLanes; ++bits)
-    for (const std::array<unsigned, kLanes>& places :
-         {std::array<unsigned, kLanes>{3, 14, 1, 5, 9, 2, 6, 11}, {7, 7, 7, 3, 3, 7, 0, 0}})
+  for (unsigned bits = 0; bits < 1u << kScattered; ++bits)
+    for (const std::array<unsigned, kScattered>& places :
+         {std::array<unsigned, kScattered>{3, 14, 1, 5, 9, 2, 6, 11}, {7, 7, 7, 3, 3, 7, 0, 0}})
       ASSERT_EQ(run(bits, places), expected(bits, places, 1)) << bits;
 }
 

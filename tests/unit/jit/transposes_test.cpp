@@ -21,8 +21,9 @@ namespace {
 int word_read(unsigned i) { return static_cast<int>(2 * i + (2 * i + 1) * 0x10000); }
 
 struct Made {
-  std::vector<int> words;      ///< what it wrote
-  unsigned long_shuffles = 0;  ///< of more than the lanes' vector, which take nothing but whole vectors side by side
+  std::vector<int> words;  ///< what it wrote
+  unsigned long_shuffles =
+      0;  ///< of more than the lanes' vector, which take nothing but whole vectors side by side
   unsigned shuffles = 0;
 };
 
@@ -133,8 +134,9 @@ unsigned turns_in(SimdLevel level, const std::string& body) {
                                       body);
   const std::string text =
       dump_of("optimised", ptx, {.simd = level, .tier = Tier::optimised}, {.block = {32, 1, 1}});
-  const std::regex turn(level == SimdLevel::sse42 ? "<i32 0, i32 4, i32 1, i32 5>"
-                                                  : "<i32 0, i32 8, i32 1, i32 9, i32 4, i32 12, i32 5, i32 13>");
+  const std::regex turn(level == SimdLevel::sse42
+                            ? "<i32 0, i32 4, i32 1, i32 5>"
+                            : "<i32 0, i32 8, i32 1, i32 9, i32 4, i32 12, i32 5, i32 13>");
   return static_cast<unsigned>(std::distance(std::sregex_iterator(text.begin(), text.end(), turn), {}));
 }
 
@@ -145,9 +147,10 @@ constexpr const char* kWords =
 TEST(Transposes, AreWhatAccessesOfFourWordsAreMadeOf) {
   const std::string own = "mad.wide.u32 %to, %t, 4, %at; mad.wide.u32 %at, %t, 16, %at;";
   const std::string load = own + "ld.global.v4.u32 {%x, %y, %z, %w}, [%at+4096];" + kWords;
-  const std::string store = own +
-                            "ld.global.u32 %x, [%to]; ld.global.u32 %y, [%to+128]; ld.global.u32 %z, [%to+256];"
-                            "ld.global.u32 %w, [%to+384]; st.global.v4.u32 [%at+4096], {%x, %y, %z, %w};";
+  const std::string store =
+      own +
+      "ld.global.u32 %x, [%to]; ld.global.u32 %y, [%to+128]; ld.global.u32 %z, [%to+256];"
+      "ld.global.u32 %w, [%to+384]; st.global.v4.u32 [%at+4096], {%x, %y, %z, %w};";
   for (const std::string& body : {load, store}) {
     EXPECT_GE(turns_in(SimdLevel::avx2, body), 2u * 4) << body;
     EXPECT_GE(turns_in(SimdLevel::sse42, body), 2u * 8) << body;
@@ -161,8 +164,10 @@ TEST(Transposes, NotWordsInAnotherOrder) {
 }
 
 TEST(Transposes, AlsoWhereLanesLieAnywhere) {
-  const std::string far = "mad.wide.u32 %to, %t, 4, %at; mul.lo.u32 %x, %t, %t; mad.wide.u32 %at, %x, 16, %at;";
-  EXPECT_GE(turns_in(SimdLevel::avx2, far + "ld.global.v4.u32 {%x, %y, %z, %w}, [%at+4096];" + kWords), 2u * 4);
+  const std::string far =
+      "mad.wide.u32 %to, %t, 4, %at; mul.lo.u32 %x, %t, %t; mad.wide.u32 %at, %x, 16, %at;";
+  EXPECT_GE(turns_in(SimdLevel::avx2, far + "ld.global.v4.u32 {%x, %y, %z, %w}, [%at+4096];" + kWords),
+            2u * 4);
   EXPECT_GE(turns_in(SimdLevel::avx2, far + "st.global.v4.u32 [%at+4096], {%t, %x, %x, %t};"), 2u * 4);
 }
 
