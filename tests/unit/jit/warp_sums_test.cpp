@@ -52,6 +52,16 @@ TEST(WarpSums, OfAButterflyEqualPartsAreComputedOnce) {
   EXPECT_EQ(count(optimised(ptx, SimdLevel::avx512), " fadd "), 5u);  // of 2 parts one
 }
 
+TEST(WarpSums, OfAButterflyPartsAreNotJoined) {
+  for (SimdLevel level : {SimdLevel::avx512, SimdLevel::avx2, SimdLevel::sse42}) {
+    const auto joins = [&](const std::string& mode) {
+      return count(dump_of("ir", summing(mode, ""), {.simd = level}, {.block = {64, 1, 1}}), "<32 x i32>");
+    };
+    EXPECT_EQ(joins("bfly"), 0u);
+    EXPECT_GT(joins("down"), 0u);
+  }
+}
+
 TEST(WarpSums, OfOneLaneNothingGoesThroughMemory) {
   const std::string ptx = summing("down", "@%q bra end;");
   EXPECT_EQ(count(optimised(ptx, SimdLevel::avx2), "%spill"), 0u);
