@@ -33,8 +33,8 @@ llvm::Value* every_fourth_row(Builder& ir, llvm::Value* rows, unsigned first, un
   return ir.CreateShuffleVector(rows, mask);
 }
 
-/// Columns of four by four words become rows, in every 16 bytes.
-Words transposed(Builder& ir, const Words& rows) {
+/// Of four by four words in every 16 bytes.
+Words columns_of(Builder& ir, const Words& rows) {
   Words columns;
   for (const bool upper : {false, true}) {
     auto *first = in_turn(ir, rows[0], rows[1], 1, upper), *second = in_turn(ir, rows[2], rows[3], 1, upper);
@@ -48,12 +48,12 @@ Words transposed(Builder& ir, const Words& rows) {
 Words words_of_quads(Builder& ir, llvm::Value* quads) {
   Words rows;
   for (unsigned first = 0; first < kQuad; ++first) rows[first] = every_fourth_row(ir, quads, first, kQuad);
-  return transposed(ir, rows);
+  return columns_of(ir, rows);
 }
 
 llvm::Value* quads_of_words(Builder& ir, const Words& words) {
   const unsigned lanes = lanes_in(words[0]), in_vector = lanes / kQuad;
-  const Words rows = transposed(ir, words);
+  const Words rows = columns_of(ir, words);
   if (in_vector == 1) return llvm::concatenateVectors(ir, rows);
   std::vector<llvm::Value*> quads;  // by vectors of the host: of longer shuffles LLVM makes its own again
   for (unsigned lane = 0; lane < lanes; lane += in_vector) {
