@@ -1,6 +1,6 @@
-// Scatters of hosts that have no instruction for them: one store behind the other where all lanes take part,
-// else a loop over those that do. LLVM makes a branch and a store for each lane, and begins behind each scatter
-// at the function's start again: of attention's code, which has a thousand, a third of the time that it took.
+// Scatters of hosts that have no instruction for them: one store behind the other where all lanes take
+// part, else a loop over those that do. LLVM makes a branch and a store for each lane, and begins behind each
+// at the function's start again: of attention's code, which has a thousand, a third of the time it took.
 #pragma once
 
 #include <llvm/IR/Module.h>

@@ -49,6 +49,13 @@ class Table(unittest.TestCase):
         self.assertEqual(lines[2], "| saxpy | copy | 0.50 | 0.75 | 2.00 | 0.75 |")
         self.assertEqual(lines[3], "| scan | copy | 0.10 | - | - | - |")
 
+    def test_values_are_of_every_system_that_was_measured(self):
+        results = self.write(row("saxpy", "raddle-avx2", 20), row("saxpy", "raddle-avx512", 0, state="missing"),
+                             row("saxpy", "openmp-avx2", 10), row("scan", "raddle-avx2", 3.14159, False))
+        lines = table("--values", results).stdout.splitlines()
+        self.assertEqual(lines[0], "| kernel | unit | raddle-avx2 | openmp-avx2 |")
+        self.assertEqual(lines[2:], ["| saxpy | GB/s | 20 | 10 |", "| scan * | GB/s | 3.142 | - |"])
+
     def test_what_is_no_result_is_named(self):
         self.assertEqual(table().returncode, 2)
         self.assertEqual(table("a.json", "b.json").returncode, 2)
