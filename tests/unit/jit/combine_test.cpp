@@ -2,16 +2,16 @@
 #include "jit/combine.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <memory>
 #include <string>
+
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -19,9 +19,7 @@ namespace {
 /// The body of the function f behind the pass, as text without its first and last line.
 std::string combined(const std::string& text) {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(text, problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
+  const auto module = parsed(text, context);
   llvm::Function& function = *module->getFunction("f");
   llvm::PassBuilder builder;
   llvm::FunctionAnalysisManager analyses;

@@ -2,12 +2,12 @@
 #include "jit/constants.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <string>
+
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -15,10 +15,7 @@ namespace {
 /// The module of a function of one block, as text.
 std::string loaded_in(const std::string& body, LoadedConstants which) {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  auto module = llvm::parseAssemblyString(
-      "define <4 x i32> @f(<4 x i32> %x) {\n" + body + "  ret <4 x i32> %r\n}\n", problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
+  auto module = parsed("define <4 x i32> @f(<4 x i32> %x) {\n" + body + "  ret <4 x i32> %r\n}\n", context);
   load_constants(*module, which);
   EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
   std::string text;

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
+
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -20,8 +20,7 @@ namespace {
 /// @param weights  of the branch that leads to the code, and around it
 int halves(const char* type, const char* behind = "", const char* weights = "1, i32 1") {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(fmt::format(R"(
+  const auto module = parsed(fmt::format(R"(
 define {0} @f(<8 x i64> %few, <16 x i64> %many, i32 %lane, ptr %service, i1 %taken) {{
   %array = alloca [32 x i64], align 64
   br i1 %taken, label %stores, label %none, !prof !0
@@ -39,9 +38,8 @@ stores:
 declare void @other()
 !0 = !{{!"branch_weights", i32 {2}}}
 )",
-                                                            type, behind, weights),
-                                                problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
+                                         type, behind, weights),
+                             context);
   llvm::Function& function = *module->getFunction("f");
   llvm::FunctionAnalysisManager analyses;
   HalveStores().run(function, analyses);

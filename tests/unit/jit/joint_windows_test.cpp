@@ -1,17 +1,16 @@
 // Which accesses of shared memory behind each other are one (src/jit/joint_windows.cpp), and which masks of
 // theirs are bits of a number.
 #include <fmt/format.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include "jit/deposited_masks.h"
 #include "unit/jit/dump.h"
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -72,13 +71,11 @@ TEST(JointWindows, NotOthers) {
 /// @param rest  what lanes from 16 on come from
 int deposits(const std::string& places, const std::string& rest = "zeroinitializer") {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(
-      fmt::format("define <32 x i1> @f(<16 x i1> %m) {{\n %s = shufflevector <16 x i1> %m, <16 x "
-                  "i1> {}, <32 x i32> <{}>\n ret <32 x i1> %s\n}}\n",
-                  rest, places),
-      problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
+  const auto module =
+      parsed(fmt::format("define <32 x i1> @f(<16 x i1> %m) {{\n %s = shufflevector <16 x i1> %m, <16 x "
+                         "i1> {}, <32 x i32> <{}>\n ret <32 x i1> %s\n}}\n",
+                         rest, places),
+             context);
   llvm::Function& function = *module->getFunction("f");
   llvm::FunctionAnalysisManager analyses;
   DepositMasks().run(function, analyses);

@@ -2,15 +2,14 @@
 #include "jit/known_lanes.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <string>
+
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -30,21 +29,10 @@ define i32 @f(<8 x i32> %low, <8 x i32> %high, i64 %lane) {
   ret i32 %one
 })";
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(text, problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
+  const auto module = parsed(text, context);
   llvm::Function& function = *module->getFunction("f");
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  KnownLanes().run(function, functions);
+  Analyses analyses;
+  KnownLanes().run(function, analyses.functions);
   EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
   std::string left;
   llvm::raw_string_ostream(left) << function;

@@ -3,17 +3,15 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/SourceMgr.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <array>
 #include <string>
+
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -43,9 +41,7 @@ class LaneBranches : public testing::Test {
   /// @returns how many calls are left, of which scatters are the only ones
   unsigned make(const std::string& mask) {
     auto context = std::make_unique<llvm::LLVMContext>();
-    llvm::SMDiagnostic problem;
-    auto module = llvm::parseAssemblyString(scattering(mask), problem, *context);
-    EXPECT_TRUE(module) << problem.getMessage().str();
+    auto module = parsed(scattering(mask), *context);
     branch_per_lane(*module);
     EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
     unsigned scatters = 0;
@@ -55,10 +51,7 @@ class LaneBranches : public testing::Test {
       scatters += call != nullptr && call->getCalledFunction()->getName().contains("scatter");
       variables_ += llvm::isa<llvm::AllocaInst>(i);
     }
-    llvm::InitializeNativeTarget();
-    llvm::InitializeNativeTargetAsmPrinter();
-    jit_ = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-    llvm::cantFail(jit_->addIRModule({std::move(module), std::move(context)}));
+    jit_ = compiled(std::move(module), std::move(context));
     return scatters;
   }
 

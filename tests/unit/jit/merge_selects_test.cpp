@@ -2,17 +2,17 @@
 #include "jit/merge_selects.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <memory>
 #include <string>
+
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -20,9 +20,7 @@ namespace {
 class Merged {
  public:
   explicit Merged(const std::string& text) {
-    llvm::SMDiagnostic problem;
-    module_ = llvm::parseAssemblyString(text, problem, context_);
-    EXPECT_TRUE(module_) << problem.getMessage().str();
+    module_ = parsed(text, context_);
     llvm::PassBuilder builder;
     llvm::FunctionAnalysisManager analyses;
     builder.registerFunctionAnalyses(analyses);

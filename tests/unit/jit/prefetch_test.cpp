@@ -3,13 +3,10 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <functional>
@@ -18,6 +15,7 @@
 #include <utility>
 
 #include "unit/jit/dump.h"
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -38,19 +36,8 @@ template <class Pass = PrefetchLoads>
 int prefetches_of(const std::string& text, Memory memory, const char* first = nullptr, Pass pass = Pass(),
                   const std::function<void(const llvm::Function&)>& look = {}) {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  auto module = llvm::parseAssemblyString(text, problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
-  llvm::PassBuilder passes;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  passes.registerModuleAnalyses(modules);
-  passes.registerCGSCCAnalyses(components);
-  passes.registerFunctionAnalyses(functions);
-  passes.registerLoopAnalyses(loops);
-  passes.crossRegisterProxies(loops, functions, components, modules);
+  auto module = parsed(text, context);
+  Analyses analyses;
   llvm::Function& function = *module->getFunction("f");
   for (llvm::BasicBlock& block : function)
     for (llvm::Instruction& i : block)
@@ -58,10 +45,10 @@ int prefetches_of(const std::string& text, Memory memory, const char* first = nu
         mark_device_load(i, memory == Memory::stream ? DeviceRow::stream : DeviceRow::narrow);
   if (first != nullptr) {
     llvm::FunctionPassManager pipeline;
-    llvm::cantFail(passes.parsePassPipeline(pipeline, first));
-    pipeline.run(function, functions);
+    llvm::cantFail(analyses.passes.parsePassPipeline(pipeline, first));
+    pipeline.run(function, analyses.functions);
   }
-  pass.run(function, functions);
+  pass.run(function, analyses.functions);
   EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
   int count = 0;
   for (llvm::BasicBlock& block : function)

@@ -3,13 +3,11 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
@@ -17,6 +15,8 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -64,9 +64,7 @@ struct Result {
 
 std::unique_ptr<llvm::Module> ordered(const std::string& text, unsigned vector_bits,
                                       llvm::LLVMContext& context) {
-  llvm::SMDiagnostic problem;
-  auto module = llvm::parseAssemblyString(text, problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
+  auto module = parsed(text, context);
   llvm::Function& function = *module->getFunction("f");
   llvm::FunctionAnalysisManager analyses;
   llvm::PassBuilder().registerFunctionAnalyses(analyses);

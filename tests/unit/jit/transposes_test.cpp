@@ -2,10 +2,8 @@
 #include "jit/transposes.h"
 
 #include <fmt/format.h>
-#include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <numeric>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "unit/jit/dump.h"
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -21,17 +20,16 @@ namespace {
 int word_read(unsigned i) { return static_cast<int>(2 * i + (2 * i + 1) * 0x10000); }
 
 struct Made {
-  std::vector<int> words;  ///< what it wrote
-  unsigned long_shuffles =
-      0;  ///< of more than the lanes' vector, which take nothing but whole vectors side by side
-  unsigned shuffles = 0;
+  std::vector<int> words;      ///< what it wrote
+  unsigned shuffles = 0;       ///< but those that lay whole vectors side by side
+  unsigned long_shuffles = 0;  ///< of these, to more than the lanes' vector
 };
 
 bool joins_whole_vectors(const llvm::ShuffleVectorInst& shuffle) {
   return shuffle.isConcat() || shuffle.isIdentityWithPadding();
 }
 
-/// @param writes  with the builder, what was read, and the number of lanes: what is to be written
+/// @param write  with the builder and what was read: what is to be written
 Made make(unsigned lanes, const std::function<std::vector<llvm::Value*>(Builder&, llvm::Value*)>& write) {
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("quads", *context);
@@ -58,10 +56,7 @@ Made make(unsigned lanes, const std::function<std::vector<llvm::Value*>(Builder&
       ++made.shuffles;
       made.long_shuffles += shuffle->getShuffleMask().size() > lanes;
     }
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
-  auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-  llvm::cantFail(jit->addIRModule({std::move(module), std::move(context)}));
+  const auto jit = compiled(std::move(module), std::move(context));
   std::vector<int> in(count);
   for (unsigned i = 0; i < count; ++i) in[i] = word_read(i);
   made.words.resize(count);

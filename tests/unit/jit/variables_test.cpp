@@ -2,15 +2,15 @@
 #include "jit/variables.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <algorithm>
 #include <string>
+
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -27,13 +27,11 @@ struct Left {
 
 Left left_of(const std::string& body) {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  auto module = llvm::parseAssemblyString(
+  auto module = parsed(
       "declare i32 @get()\ndeclare void @use(i32)\ndeclare void @see(ptr)\n"
       "define void @f(i1 %c, i32 %x) {\n  %v = alloca i32\n  %w = alloca i32\n" +
           body + "}\n",
-      problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
+      context);
   llvm::FunctionAnalysisManager functions;
   llvm::Function& function = *module->getFunction("f");
   ForwardVariables().run(function, functions);

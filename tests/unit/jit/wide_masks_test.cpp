@@ -2,15 +2,15 @@
 #include "jit/wide_masks.h"
 
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <string>
+
+#include "unit/jit/ir.h"
 
 namespace raddle::jit {
 namespace {
@@ -23,9 +23,7 @@ struct Masks {
 
 Masks masks_after(const std::string& text) {
   llvm::LLVMContext context;
-  llvm::SMDiagnostic problem;
-  const auto module = llvm::parseAssemblyString(text, problem, context);
-  EXPECT_TRUE(module) << problem.getMessage().str();
+  const auto module = parsed(text, context);
   llvm::Function& function = *module->getFunction("f");
   llvm::FunctionAnalysisManager analyses;
   WideMasks().run(function, analyses);
