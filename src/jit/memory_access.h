@@ -101,6 +101,7 @@ class MemoryAccess {
   };
   bool has_quads(const Access& a) const;
   bool are_quads(const Access& a, const Window& w) const;
+  llvm::Value* quads_of(const Parts& values, unsigned p);
   llvm::Value* window_of_values(const Access& a, const Window& w, const Parts& values, unsigned p);
   void store_windows(const Access& a, const Parts& values, Way way);
   bool may_go_past_caches(const Access& a) const;

@@ -132,7 +132,7 @@ void MemoryAccess::store_wide_lanes(const Access& a, const Parts& values) {
   std::vector<Vectors> groups;
   for (unsigned p = 0; p < code_.parts(); ++p) {
     if (has_quads(a)) {
-      groups.push_back({quads_of_words(ir_, {values[0][p], values[1][p], values[2][p], values[3][p]})});
+      groups.push_back({quads_of(values, p)});
       continue;
     }
     std::vector<Vectors> elements;

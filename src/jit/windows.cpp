@@ -395,10 +395,14 @@ bool MemoryAccess::are_quads(const Access& a, const Window& w) const {
   return true;
 }
 
+llvm::Value* MemoryAccess::quads_of(const Parts& values, unsigned p) {
+  return quads_of_words(ir_, {values[0][p], values[1][p], values[2][p], values[3][p]});
+}
+
 /// What lanes store, each element at its place.
 llvm::Value* MemoryAccess::window_of_values(const Access& a, const Window& w, const Parts& values,
                                             unsigned p) {
-  if (are_quads(a, w)) return quads_of_words(ir_, {values[0][p], values[1][p], values[2][p], values[3][p]});
+  if (are_quads(a, w)) return quads_of(values, p);
   auto* element = ir_.getIntNTy(a.bytes * 8);
   llvm::Value* window = llvm::PoisonValue::get(llvm::FixedVectorType::get(element, w.size));
   for (unsigned e = 0; e < a.count; ++e) {

@@ -1,4 +1,6 @@
 // JIT: shfl. Constant distances become vector permutations; others read a spilled copy of the warp's values.
+#include <llvm/Analysis/VectorUtils.h>
+
 #include <optional>
 #include <vector>
 
@@ -60,21 +62,6 @@ llvm::Value* permuted(llvm::IRBuilderBase& ir, llvm::Value* part, const Lanes& l
   return stays ? part : ir.CreateShuffleVector(part, lanes);
 }
 
-/// One vector that holds the warp.
-llvm::Value* joined(llvm::IRBuilderBase& ir, std::vector<llvm::Value*> parts) {
-  while (parts.size() > 1) {
-    std::vector<llvm::Value*> pairs;
-    for (std::size_t k = 0; k < parts.size(); k += 2) {
-      Lanes all;
-      auto n = llvm::cast<llvm::FixedVectorType>(parts[k]->getType())->getNumElements();
-      for (unsigned l = 0; l < 2 * n; ++l) all.push_back(static_cast<int>(l));
-      pairs.push_back(ir.CreateShuffleVector(parts[k], parts[k + 1], all));
-    }
-    parts = pairs;
-  }
-  return parts[0];
-}
-
 void shuffle_constant(WarpEmitter& e, Mod mode, const WarpValue& a, unsigned b, unsigned c) {
   auto& ir = e.ir;
   const std::vector<llvm::Value*> parts = e.by_part([&](unsigned p) { return e.part(a, p, Type::b32); });
@@ -95,7 +82,7 @@ void shuffle_constant(WarpEmitter& e, Mod mode, const WarpValue& a, unsigned b, 
       moved.push_back(permuted(ir, parts[from], (*within)[p]));
     }
   } else {
-    llvm::Value* const whole = joined(ir, parts);
+    llvm::Value* const whole = llvm::concatenateVectors(ir, parts);
     for (const Lanes& lanes : sources) moved.push_back(ir.CreateShuffleVector(whole, lanes));
   }
   e.out(0, Type::b32, moved);

@@ -34,8 +34,8 @@ class Avx2Selector final : public Selector {
   // ---- avx2_lanes.cpp ----
   void broadcast(const x86::Vec& to, const asmjit::Operand& element, unsigned bits) override;
   void permute(llvm::ShuffleVectorInst& i) override;
-  /// Where words of the result come from, if it takes whole ones. @param bits  of each lane
-  static std::optional<Given> in_words(const Given& given, unsigned bits);
+  /// Makes lanes of so many bits words, if whole ones are taken. @returns whether
+  static bool become_words(Given& given, unsigned bits);
   void permute_words(const Given& words, unsigned to);
   void permute_bytes(const Given& given, unsigned bytes, unsigned to);
   /// Of two sources, by one instruction, if there is one. @param lanes  of a register

@@ -123,10 +123,11 @@ Avx2Selector::Given Avx2Selector::sources_of(llvm::ShuffleVectorInst& i, unsigne
 }
 
 /// Lanes of 64 bits are two words each, and those of 16 half of one where both halves go together.
-std::optional<Avx2Selector::Given> Avx2Selector::in_words(const Given& given, unsigned bits) {
-  if (bits == 32) return given;
-  if (bits < 16) return {};
+bool Avx2Selector::become_words(Given& given, unsigned bits) {
+  if (bits == 32) return true;
+  if (bits < 16) return false;
   Given words;
+  unsigned taken = 0;
   for (const auto& [source, lanes] : given) {
     auto& of_source = words[source];
     for (const auto& [lane, number] : lanes) {
@@ -134,18 +135,16 @@ std::optional<Avx2Selector::Given> Avx2Selector::in_words(const Given& given, un
         for (unsigned word = 0; word < 2; ++word) of_source.emplace_back(lane * 2 + word, number * 2 + word);
         continue;
       }
-      if (lane % 2 != number % 2) return {};
+      if (lane % 2 != number % 2) return false;
       const std::pair word(lane / 2, number / 2);
-      if (of_source.empty() || of_source.back() != word) of_source.push_back(word);
+      if (!of_source.empty() && of_source.back() == word) continue;
+      if (taken >> word.first & 1) return false;  // halves of two words
+      taken |= 1u << word.first;
+      of_source.push_back(word);
     }
   }
-  unsigned taken = 0;
-  for (const auto& [source, lanes] : words)
-    for (const auto& [lane, number] : lanes) {
-      if (taken >> lane & 1) return {};  // halves of two words
-      taken |= 1u << lane;
-    }
-  return words;
+  given = std::move(words);
+  return true;
 }
 
 void Avx2Selector::permute(llvm::ShuffleVectorInst& i) {
@@ -153,19 +152,19 @@ void Avx2Selector::permute(llvm::ShuffleVectorInst& i) {
   for (unsigned n = 0; n < to.count; ++n) {
     places_.begin_piece();
     const unsigned result = define_vector(&i, n).id();
-    const Given given = sources_of(i, n);
-    if (const auto words = in_words(given, to.element_bits))
-      permute_words(*words, result);
+    Given given = sources_of(i, n);
+    if (become_words(given, to.element_bits))
+      permute_words(given, result);
     else if (to.element_bits != 16 || given.size() != 2 || !permute_two_at_once(given, 16, result))
       permute_bytes(given, to.element_bits / 8, result);
   }
 }
 
 /// Each source gives its lanes to a register of all.
-void Avx2Selector::permute_words(const Given& given, unsigned to) {
-  if (given.size() == 2 && permute_two_at_once(given, 8, to)) return;
+void Avx2Selector::permute_words(const Given& words, unsigned to) {
+  if (words.size() == 2 && permute_two_at_once(words, 8, to)) return;
   bool is_first = true;
-  for (const auto& [source, lanes] : given) {
+  for (const auto& [source, lanes] : words) {
     std::array<int, 8> numbers;
     numbers.fill(-1);
     unsigned chosen = 0;
